@@ -125,6 +125,23 @@ func (p *pass) bring(from git.HTTPRemote, wanted []string, here, there map[strin
 	return nil
 }
 
+// borrowed has a ref of a repository on the forge, and its commit, in a repository of its own until end.
+func (p *pass) borrowed(clone, ref string) (repo *git.Repo, tip string, end func(), err error) {
+	repo, dir, err := p.Repo.Borrow("")
+	if err != nil {
+		return nil, "", nil, err
+	}
+	repo.Limits = p.Settings.ReceiveLimits()
+	const in = incoming + "one"
+	if err = repo.FetchAway(p.ctx, p.Git(p.self.Login, clone), "+"+ref+":"+in); err == nil {
+		tip, err = repo.Ref(p.ctx, in)
+	}
+	if err != nil {
+		dir.Remove()
+	}
+	return repo, tip, func() { dir.Remove() }, err
+}
+
 // stop records why a ref is kept out.
 func (p *pass) stop(s forge.Stopping) { p.word.Stopped = append(p.word.Stopped, s) }
 

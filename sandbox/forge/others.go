@@ -108,20 +108,11 @@ func (p *pass) agents(q client.Request) (n int, ours bool, err error) {
 			return 0, !taken, err
 		}
 	}
-	repo, dir, err := p.Repo.Borrow("")
+	repo, tip, end, err := p.borrowed(p.project.Clone, q.Ref)
 	if err != nil {
 		return 0, false, err
 	}
-	defer dir.Remove()
-	repo.Limits = p.Settings.ReceiveLimits()
-	in := incoming + "other"
-	if err := repo.FetchAway(p.ctx, p.Git(p.self.Login, p.project.Clone), "+"+q.Ref+":"+in); err != nil {
-		return 0, false, err
-	}
-	tip, err := repo.Ref(p.ctx, in)
-	if err != nil {
-		return 0, false, err
-	}
+	defer end()
 	if tip != q.Head.Commit {
 		return 0, false, fmt.Errorf("it is at %s, and was at %s a moment ago", diag.Short(tip), diag.Short(q.Head.Commit))
 	}

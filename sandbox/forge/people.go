@@ -26,20 +26,11 @@ func (p *pass) adopt(r *people, who string) error {
 	if err != nil {
 		return err
 	}
-	repo, dir, err := p.Repo.Borrow("")
+	repo, tip, end, err := p.borrowed(h.Clone, heads+r.Branch)
 	if err != nil {
 		return err
 	}
-	defer dir.Remove()
-	repo.Limits = p.Settings.ReceiveLimits()
-	in := incoming + "people"
-	if err := repo.FetchAway(p.ctx, p.Git(p.self.Login, h.Clone), "+"+heads+r.Branch+":"+in); err != nil {
-		return err
-	}
-	tip, err := repo.Ref(p.ctx, in)
-	if err != nil {
-		return err
-	}
+	defer end()
 	if tip != r.head {
 		return &refusal{fmt.Sprintf("people's commits on %s moved on while they were fetched. Look at them, and say it again.", r.Branch)}
 	}
@@ -95,22 +86,12 @@ func (p *pass) reviewed(at review.Position, r *request, b *book) error {
 		}
 		d, why, err := p.step(b, forge.Verb{Name: forge.Clarify, Argument: words}, v.Author.Login, done)
 		if err == nil {
-			why, err = p.carry(b, fmt.Sprintf("review-%d", v.ID), d, why)
+			err = p.carry(b, fmt.Sprintf("review-%d", v.ID), d, why, func(why string) ([]git.RefUpdate, error) {
+				return done("What was requested is not told to the agent. " + why)
+			})
 		}
 		if err != nil {
 			return err
-		}
-		if why != "" {
-			if p.Dry != nil {
-				return errDry
-			}
-			updates, err := done("What was requested is not told to the agent. " + why)
-			if err == nil {
-				err = p.move(updates...)
-			}
-			if err != nil {
-				return err
-			}
 		}
 		if err := p.pay(thread(r), b); err != nil {
 			return err

@@ -137,7 +137,16 @@ func (p *pass) act(b *book, v forge.Verb, c client.Comment, who string, approve 
 			return err
 		}
 	}
-	why, err := p.carry(b, fmt.Sprintf("comment-%d", c.ID), d, why)
+	return p.carry(b, fmt.Sprintf("comment-%d", c.ID), d, why, done)
+}
+
+// maxTries is in how many passes the host may fail at one request before later comments are
+// handled.
+const maxTries = 3
+
+// carry does what a person asks for, or records the answer why, which is what is missing or refused.
+func (p *pass) carry(b *book, key string, d deed, why string, done func(answer string) ([]git.RefUpdate, error)) error {
+	why, err := p.carried(b, key, d, why)
 	if err != nil || why == "" {
 		return err
 	}
@@ -151,13 +160,8 @@ func (p *pass) act(b *book, v forge.Verb, c client.Comment, who string, approve 
 	return p.move(updates...)
 }
 
-// maxTries is in how many passes the host may fail at one request before later comments are
-// handled.
-const maxTries = 3
-
-// carry does what a person asks for. why is the answer if something is missing or refused.
-// What an interrupted pass began may still be done.
-func (p *pass) carry(b *book, key string, d deed, why string) (string, error) {
+// carried is carry up to the answer. What an interrupted pass began may still be done.
+func (p *pass) carried(b *book, key string, d deed, why string) (string, error) {
 	if d.key == "" {
 		d.key = key
 	}

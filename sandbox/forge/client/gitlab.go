@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -20,13 +19,12 @@ type gitlab struct {
 	forge *url.URL
 	path  string // of the project, with its groups
 
-	mu       sync.Mutex
-	bots     map[int64]bool // by account, cached for good
-	projects map[int64]labProject
+	bots     memo[bool] // by account
+	projects memo[labProject]
 }
 
 func newGitLab(c Config, forge *url.URL) Forge {
-	g := &gitlab{forge: forge, path: c.Owner + "/" + c.Name, bots: map[int64]bool{}, projects: map[int64]labProject{}}
+	g := &gitlab{forge: forge, path: c.Owner + "/" + c.Name}
 	g.conn = newConn(c, forge.JoinPath("/api/v4"), func(h http.Header) { h.Set("Private-Token", c.Token.Reveal()) })
 	g.at = "/projects/" + url.PathEscape(g.path)
 	g.more, g.size = "per_page", "100"
@@ -42,42 +40,40 @@ func (g *gitlab) Self(ctx context.Context) (Person, error) {
 	return Person{u.Username, u.Bot}, err
 }
 
-// person looks up once whether an account is a machine's.
+// memo has what was looked up once, for good.
+type memo[T any] struct{ known sync.Map }
+
+func (m *memo[T]) of(id int64, ask func() (T, error)) (T, error) {
+	if v, ok := m.known.Load(id); ok {
+		return v.(T), nil
+	}
+	v, err := ask()
+	if err == nil {
+		m.known.Store(id, v)
+	}
+	return v, err
+}
+
+// person looks up whether an account is a machine's.
 func (g *gitlab) person(ctx context.Context, u *labUser) (Person, error) {
 	if u == nil || u.ID == 0 {
 		return Person{}, nil
 	}
-	g.mu.Lock()
-	bot, known := g.bots[u.ID]
-	g.mu.Unlock()
-	if !known {
+	bot, err := g.bots.of(u.ID, func() (bool, error) {
 		found, err := one(ctx, g.conn, call{method: http.MethodGet, path: fmt.Sprintf("/users/%d", u.ID)}, labUser.checked)
-		if err != nil {
-			return Person{}, err
-		}
-		bot = found.Bot
-		g.mu.Lock()
-		g.bots[u.ID] = bot
-		g.mu.Unlock()
+		return found.Bot, err
+	})
+	if err != nil {
+		return Person{}, err
 	}
 	return Person{u.Username, bot}, nil
 }
 
-// projectOf is the project of a number, once looked up.
+// projectOf is the project of a number.
 func (g *gitlab) projectOf(ctx context.Context, id int64) (labProject, error) {
-	g.mu.Lock()
-	p, known := g.projects[id]
-	g.mu.Unlock()
-	if known {
-		return p, nil
-	}
-	p, err := one(ctx, g.conn, call{method: http.MethodGet, path: fmt.Sprintf("/projects/%d", id)}, labProject.checked)
-	if err == nil {
-		g.mu.Lock()
-		g.projects[id] = p
-		g.mu.Unlock()
-	}
-	return p, err
+	return g.projects.of(id, func() (labProject, error) {
+		return one(ctx, g.conn, call{method: http.MethodGet, path: fmt.Sprintf("/projects/%d", id)}, labProject.checked)
+	})
 }
 
 func (g *gitlab) Project(ctx context.Context) (Project, error) {
@@ -111,29 +107,46 @@ func (g *gitlab) MayWrite(ctx context.Context, login string) (bool, error) {
 	})
 }
 
-func (g *gitlab) Labelled(ctx context.Context, label string) ([]Issue, error) {
-	q := g.get("/issues")
-	q.query = url.Values{"labels": {label}, "state": {"opened"}}
-	wires, err := list(ctx, g.conn, q, labIssue.checked)
+// filled is an object that other calls complete, such as its people.
+func filled[W interface{ checked() (W, error) }, T any](ctx context.Context, g *gitlab, q call, make func(context.Context, W) (T, error)) (out T, err error) {
+	w, err := one(ctx, g.conn, q, W.checked)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	var all []Issue
+	return make(ctx, w)
+}
+
+// filledAll is a listing of such objects, of those to keep; the filter is looked at again.
+func filledAll[W interface{ checked() (W, error) }, T any](ctx context.Context, g *gitlab, q call, keep func(W) bool, make func(context.Context, W) (T, error)) (all []T, err error) {
+	wires, err := list(ctx, g.conn, q, W.checked)
 	for _, w := range wires {
-		if w.State != "opened" || !slices.Contains(w.Labels, label) {
+		if !keep(w) {
 			continue
 		}
-		issue, err := g.issue(ctx, w)
+		t, err := make(ctx, w)
 		if err != nil {
 			return nil, err
 		}
-		issue.LabelledBy, issue.Labelling, err = g.labelledBy(ctx, issue.Number, label)
-		if issue.Unread = itsOwn(err); issue.Unread == nil && err != nil {
-			return nil, err
-		}
-		all = append(all, issue)
+		all = append(all, t)
 	}
-	return all, nil
+	return all, err
+}
+
+func (g *gitlab) Labelled(ctx context.Context, label string) ([]Issue, error) {
+	q := g.get("/issues")
+	q.query = url.Values{"labels": {label}, "state": {"opened"}}
+	keep := func(w labIssue) bool { return w.State == "opened" && slices.Contains(w.Labels, label) }
+	return filledAll(ctx, g, q, keep, func(ctx context.Context, w labIssue) (Issue, error) {
+		issue, err := g.issue(ctx, w)
+		if err != nil {
+			return issue, err
+		}
+		issue.LabelledBy, issue.Labelling, err = g.labelledBy(ctx, issue.Number, label)
+		if issue.Unread = itsOwn(err); issue.Unread != nil {
+			err = nil
+		}
+		return issue, err
+	})
 }
 
 func (g *gitlab) labelledBy(ctx context.Context, number int64, label string) (Person, int64, error) {
@@ -172,11 +185,7 @@ func (g *gitlab) issue(ctx context.Context, w labIssue) (Issue, error) {
 }
 
 func (g *gitlab) Issue(ctx context.Context, number int64) (Issue, error) {
-	w, err := one(ctx, g.conn, g.get("/issues/%d", number), labIssue.checked)
-	if err != nil {
-		return Issue{}, err
-	}
-	return g.issue(ctx, w)
+	return filled(ctx, g, g.get("/issues/%d", number), g.issue)
 }
 
 func (g *gitlab) Close(ctx context.Context, issue int64) error {
@@ -190,42 +199,23 @@ func (g *gitlab) Close(ctx context.Context, issue int64) error {
 
 // notes is where a thread's comments are.
 func notes(of Thread) string {
-	if of.Request {
-		return "/merge_requests/" + strconv.FormatInt(of.Number, 10) + "/notes"
-	}
-	return "/issues/" + strconv.FormatInt(of.Number, 10) + "/notes"
+	return fmt.Sprintf("/%s/%d/notes", map[bool]string{true: "merge_requests", false: "issues"}[of.Request], of.Number)
+}
+
+func (g *gitlab) comment(ctx context.Context, w labNote) (c Comment, err error) {
+	c = w.into()
+	c.Author, err = g.person(ctx, w.Author)
+	return c, err
 }
 
 func (g *gitlab) Comments(ctx context.Context, of Thread) ([]Comment, error) {
 	q := g.get("%s", notes(of))
 	q.query = url.Values{"sort": {"asc"}, "order_by": {"created_at"}}
-	wires, err := list(ctx, g.conn, q, labNote.checked)
-	if err != nil {
-		return nil, err
-	}
-	var all []Comment
-	for _, w := range wires {
-		if w.System { // GitLab's own event lines
-			continue
-		}
-		c := w.into()
-		if c.Author, err = g.person(ctx, w.Author); err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-	}
-	return all, nil
+	return filledAll(ctx, g, q, func(w labNote) bool { return !w.System }, g.comment) // System: GitLab's own event lines
 }
 
 func (g *gitlab) Comment(ctx context.Context, on Thread, body string) (Comment, error) {
-	q := g.send(http.MethodPost, "the scope api, and to comment", map[string]string{"body": body}, "%s", notes(on))
-	w, err := one(ctx, g.conn, q, labNote.checked)
-	if err != nil {
-		return Comment{}, err
-	}
-	c := w.into()
-	c.Author, err = g.person(ctx, w.Author)
-	return c, err
+	return filled(ctx, g, g.send(http.MethodPost, "the scope api, and to comment", map[string]string{"body": body}, "%s", notes(on)), g.comment)
 }
 
 func (g *gitlab) Fork(ctx context.Context) (Project, error) {

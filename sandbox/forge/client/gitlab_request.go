@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,37 +43,13 @@ func (g *gitlab) Requests(ctx context.Context, owner, branch string) ([]Request,
 	}
 	q := g.get("/merge_requests")
 	q.query = url.Values{"state": {"all"}, "scope": {"all"}, "source_branch": {branch}, "author_id": {strconv.FormatInt(self.ID, 10)}}
-	wires, err := list(ctx, g.conn, q, labRequest.checked)
-	if err != nil {
-		return nil, err
-	}
-	var all []Request
-	for _, w := range wires {
-		if w.Author == nil || w.Author.ID != self.ID || w.Branch != branch {
-			continue
-		}
-		r, err := g.request(ctx, w)
-		if err != nil {
-			return nil, err
-		}
-		if strings.EqualFold(r.Head.Owner, owner) {
-			all = append(all, r)
-		}
-	}
-	return all, nil
-}
-
-// whole reads and completes a merge request.
-func (g *gitlab) whole(ctx context.Context, q call) (Request, error) {
-	w, err := one(ctx, g.conn, q, labRequest.checked)
-	if err != nil {
-		return Request{}, err
-	}
-	return g.request(ctx, w)
+	keep := func(w labRequest) bool { return w.Author != nil && w.Author.ID == self.ID && w.Branch == branch }
+	all, err := filledAll(ctx, g, q, keep, g.request)
+	return slices.DeleteFunc(all, func(r Request) bool { return !strings.EqualFold(r.Head.Owner, owner) }), err
 }
 
 func (g *gitlab) Request(ctx context.Context, number int64) (Request, error) {
-	return g.whole(ctx, g.get("/merge_requests/%d", number))
+	return filled(ctx, g, g.get("/merge_requests/%d", number), g.request)
 }
 
 // Open asks the fork, which is told the project's number.
@@ -89,7 +66,7 @@ func (g *gitlab) Open(ctx context.Context, r NewRequest) (Request, error) {
 		Body    string `json:"description"`
 	}{r.Head.Branch, r.Base, target.ID, draftTitle("Draft: ", r.Title, r.Draft), r.Body}
 	from := "/projects/" + url.PathEscape(r.Head.Owner+"/"+r.Head.Name) + "/merge_requests"
-	return g.whole(ctx, call{method: http.MethodPost, path: from, body: body, right: "the scope api, and to make merge requests"})
+	return filled(ctx, g, call{method: http.MethodPost, path: from, body: body, right: "the scope api, and to make merge requests"}, g.request)
 }
 
 func (g *gitlab) Edit(ctx context.Context, number int64, e Edit) (Request, error) {
@@ -97,7 +74,19 @@ func (g *gitlab) Edit(ctx context.Context, number int64, e Edit) (Request, error
 	if err != nil {
 		return Request{}, err
 	}
-	return g.whole(ctx, g.send(http.MethodPut, "the scope api, and to edit its own merge requests", body, "/merge_requests/%d", number))
+	return filled(ctx, g, g.send(http.MethodPut, "the scope api, and to edit its own merge requests", body, "/merge_requests/%d", number), g.request)
+}
+
+type labReviewer struct {
+	User  *labUser `json:"user"`
+	State string   `json:"state"`
+}
+
+func (r labReviewer) checked() (labReviewer, error) {
+	var n need
+	n.have(r.User != nil && isLogin(r.User.Username), "user")
+	n.have(r.State != "", "state")
+	return r, n.err("the reviewer")
 }
 
 // labReviews are GitLab's states of a reviewer that decide something.
@@ -106,28 +95,10 @@ var labReviews = map[string]string{"approved": Approved, "requested_changes": Ch
 // Reviews are the reviewers: GitLab keeps one state of each, and neither words nor a commit
 // with it.
 func (g *gitlab) Reviews(ctx context.Context, number int64) ([]Review, error) {
-	type reviewer struct {
-		User  *labUser `json:"user"`
-		State string   `json:"state"`
-	}
-	wires, err := list(ctx, g.conn, g.get("/merge_requests/%d/reviewers", number), func(r reviewer) (reviewer, error) {
-		var n need
-		n.have(r.User != nil && isLogin(r.User.Username), "user")
-		n.have(r.State != "", "state")
-		return r, n.err("the reviewer")
-	})
-	if err != nil {
-		return nil, err
-	}
-	var all []Review
-	for _, w := range wires {
+	return filledAll(ctx, g, g.get("/merge_requests/%d/reviewers", number), func(labReviewer) bool { return true }, func(ctx context.Context, w labReviewer) (Review, error) {
 		who, err := g.person(ctx, w.User)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, Review{ID: w.User.ID, Author: who, State: labReviews[w.State]})
-	}
-	return all, nil
+		return Review{ID: w.User.ID, Author: who, State: labReviews[w.State]}, err
+	})
 }
 
 // Remarks are none: a reviewer's state comes without words.
@@ -163,18 +134,7 @@ func (g *gitlab) SetStatus(ctx context.Context, commit string, s Status) error {
 func (g *gitlab) Onto(ctx context.Context, branch string) ([]Request, error) {
 	q := g.get("/merge_requests")
 	q.query = url.Values{"state": {"opened"}, "scope": {"all"}, "target_branch": {branch}}
-	wires, err := list(ctx, g.conn, q, labRequest.checked)
-	var all []Request
-	for _, w := range wires {
-		r, err := g.request(ctx, w)
-		if err != nil {
-			return nil, err
-		}
-		if r.State == Open && r.Base == branch {
-			all = append(all, r)
-		}
-	}
-	return all, err
+	return filledAll(ctx, g, q, func(w labRequest) bool { r, _ := w.into(); return r.State == Open && r.Base == branch }, g.request)
 }
 
 // Required is of no branch: GitLab has no rule that names a status.
@@ -183,7 +143,7 @@ func (g *gitlab) Required(context.Context, string, string) (Rule, error) { retur
 // Merge leaves to the project how a request is merged.
 func (g *gitlab) Merge(ctx context.Context, number int64, head, message string) error {
 	body := map[string]string{"sha": head, "merge_commit_message": message}
-	r, err := g.whole(ctx, g.send(http.MethodPut, "to merge into the branch", body, "/merge_requests/%d/merge", number))
+	r, err := filled(ctx, g, g.send(http.MethodPut, "to merge into the branch", body, "/merge_requests/%d/merge", number), g.request)
 	if err == nil && r.State != Merged {
 		return &ErrConflict{Call: "the merge of the request", Code: http.StatusOK}
 	}
