@@ -65,3 +65,26 @@ func TestHubHabits(t *testing.T) {
 	}
 	h.Fsck()
 }
+
+// TestHubFilled: a stranger's thread of more than is read, and an issue of a megabyte, keep nobody
+// from the others, and what is to be done about it is said (FORGE-5).
+func TestHubFilled(t *testing.T) {
+	tier.Full(t, "GitHub's description, and git's own server")
+	h := newHub(t)
+	filled := h.p.Issue("eve", "greet the user", body)
+	h.p.Label(filled, "ann", "ward", true)
+	h.once(0)
+	text := strings.Repeat("/ward drop, at length. ", 1<<20/23)
+	for range 34 {
+		h.p.Say(filled, "eve", text)
+	}
+	large := h.p.Issue("eve", "greet at length", text)
+	h.p.Label(large, "ann", "ward", true)
+	n := h.p.Issue("eve", "greet in Welsh", body)
+	h.p.Label(n, "ann", "ward", true)
+	gittest.InOrder(t, h.once(1), "issue 1 does not go on", "more than 32 MiB", "delete there what they wrote, and lock it")
+	gittest.InOrder(t, h.said(large), "line 1: the issue has 10485", "more than 16384: say less")
+	h.p.Say(n, "ann", approveLine.FindString(h.said(n)))
+	h.once(1)
+	gittest.InOrder(t, h.said(n), "D-1 is this text, by the word of `ann`")
+}
