@@ -73,12 +73,12 @@ type Person struct {
 
 // Project is a repository on the forge.
 type Project struct {
-	ID            int64 // its number, which no other gets, and which it keeps under another name
-	Owner, Name   string
-	Branch        string // the default one
-	Clone, Page   string // URLs
-	Read, Write   bool   // what the token may
-	Admin, Closed bool   // archived: read-only
+	ID          int64 // its number, which no other gets, and which it keeps under another name
+	Owner, Name string
+	Branch      string // the default one
+	Clone, Page string // URLs
+	Write       bool   // whether the token may
+	Closed      bool   // archived: read-only
 }
 
 // Thread is an issue or a request, as what can be commented on.
@@ -96,8 +96,6 @@ type Issue struct {
 	Labelling   int64  // Labelled only: the event that set the label
 	Unread      error  // Labelled only: why that is unknown for this issue
 	Open        bool
-	Page        string
-	Updated     time.Time
 }
 
 // Comment is one with the words of anybody. Whether it was edited the forge says by two
@@ -169,7 +167,6 @@ type Review struct {
 	Author Person
 	State  string
 	Body   diag.Untrusted
-	Commit string // the reviewed commit, if the forge reports it
 }
 
 // Remark is a comment of a review's on a line of a file.

@@ -141,7 +141,7 @@ func TestGitHubRights(t *testing.T) {
 	if err := as("ward").SetStatus(ctx, githubtest.Commit("main"), status); kindOf(err) != "conflict: 422" {
 		t.Errorf("a long description: %v", err)
 	}
-	if got := must[Project](t)(as("ward").Project(ctx)); got.ID == 0 || got != (Project{got.ID, "ann", "box", "main", s.URL + "/ann/box.git", s.URL + "/ann/box", true, true, false, false}) {
+	if got := must[Project](t)(as("ward").Project(ctx)); got.ID == 0 || got != (Project{got.ID, "ann", "box", "main", s.URL + "/ann/box.git", s.URL + "/ann/box", true, false}) {
 		t.Errorf("%+v", got)
 	}
 	p.Private = true

@@ -81,7 +81,7 @@ func (g *gitlab) Project(ctx context.Context) (Project, error) {
 }
 
 // developer is the lowest GitLab access level that may push.
-const developer, maintainer = 30, 40
+const developer = 30
 
 func (g *gitlab) MayWrite(ctx context.Context, login string) (bool, error) {
 	if !isLogin(login) {

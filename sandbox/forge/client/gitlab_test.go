@@ -100,7 +100,7 @@ func TestGitLabRequests(t *testing.T) {
 		"GET /merge_requests/3/reviewers?per_page=100":                                       `[{"user":` + labAnn + `,"state":"requested_changes","created_at":"2026-11-30T10:00:00Z"},{"user":` + labBot + `,"state":"unreviewed"}]`,
 	})
 	ctx := t.Context()
-	if p := must[Project](t)(f.Project(ctx)); p.Owner != "group/sub" || p.Name != "box" || !p.Write || p.Admin || p.Branch != "main" {
+	if p := must[Project](t)(f.Project(ctx)); p.Owner != "group/sub" || p.Name != "box" || !p.Write || p.Branch != "main" {
 		t.Errorf("%+v", p)
 	}
 	if p := must[Project](t)(f.Fork(ctx)); p.Owner != "project_7_bot_1a" || p.Name != "box" {

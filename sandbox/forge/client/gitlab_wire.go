@@ -65,30 +65,27 @@ func (p labProject) into(forge *url.URL) (Project, error) {
 			level = max(level, a.Level)
 		}
 	}
-	return Project{p.ID, p.owner(), p.Path, p.Branch, p.Clone, p.Page, true, level >= developer, level >= maintainer, p.Archived}, n.err("the project")
+	return Project{p.ID, p.owner(), p.Path, p.Branch, p.Clone, p.Page, level >= developer, p.Archived}, n.err("the project")
 }
 
 type labIssue struct {
-	Number  int64     `json:"iid"`
-	Title   string    `json:"title"`
-	Body    string    `json:"description"`
-	State   string    `json:"state"`
-	Author  *labUser  `json:"author"`
-	Labels  []string  `json:"labels"`
-	Page    string    `json:"web_url"`
-	Updated time.Time `json:"updated_at"`
+	Number int64    `json:"iid"`
+	Title  string   `json:"title"`
+	Body   string   `json:"description"`
+	State  string   `json:"state"`
+	Author *labUser `json:"author"`
+	Labels []string `json:"labels"`
 }
 
 func (i labIssue) checked() (labIssue, error) {
 	var n need
 	n.have(i.Number > 0, "iid")
 	n.have(i.State == "opened" || i.State == "closed", "state")
-	n.have(!i.Updated.IsZero(), "updated_at")
 	return i, n.err("the issue")
 }
 
 func (i labIssue) into() Issue {
-	return Issue{Number: i.Number, Title: diag.Untrusted(i.Title), Body: diag.Untrusted(i.Body), Open: i.State == "opened", Page: i.Page, Updated: i.Updated}
+	return Issue{Number: i.Number, Title: diag.Untrusted(i.Title), Body: diag.Untrusted(i.Body), Open: i.State == "opened"}
 }
 
 type labNote struct {

@@ -49,9 +49,7 @@ type wireProject struct {
 	Parent      *wireProject `json:"parent"`
 	Archived    bool         `json:"archived"`
 	Permissions struct {
-		Admin bool `json:"admin"`
-		Push  bool `json:"push"`
-		Pull  bool `json:"pull"`
+		Push bool `json:"push"`
 	} `json:"permissions"`
 }
 
@@ -66,8 +64,7 @@ func (p wireProject) into(forge *url.URL) (Project, error) {
 	n.have(p.Branch != "", "default_branch")
 	n.have(isAt(forge, p.Clone), "clone_url at "+forge.Host)
 	n.have(isAt(forge, p.Page), "html_url at "+forge.Host)
-	return Project{p.ID, owner.Login, p.Name, p.Branch, p.Clone, p.Page,
-		p.Permissions.Pull, p.Permissions.Push, p.Permissions.Admin, p.Archived}, n.err("the project")
+	return Project{p.ID, owner.Login, p.Name, p.Branch, p.Clone, p.Page, p.Permissions.Push, p.Archived}, n.err("the project")
 }
 
 // isAt reports whether a URL is on the same forge.
@@ -82,8 +79,6 @@ type wireIssue struct {
 	Body    string      `json:"body"`
 	State   string      `json:"state"`
 	User    *wireUser   `json:"user"`
-	Page    string      `json:"html_url"`
-	Updated time.Time   `json:"updated_at"`
 	Request *struct{}   `json:"pull_request"`
 	Labels  []wireLabel `json:"labels"`
 }
@@ -107,10 +102,8 @@ func (i wireIssue) into() (Issue, error) {
 	var n need
 	n.have(i.Number > 0, "number")
 	n.have(i.State == "open" || i.State == "closed", "state")
-	n.have(!i.Updated.IsZero(), "updated_at")
 	author := i.User.person(&n, "user")
-	return Issue{Number: i.Number, Title: diag.Untrusted(i.Title), Body: diag.Untrusted(i.Body), Author: author,
-		Open: i.State == "open", Page: i.Page, Updated: i.Updated}, n.err("the issue")
+	return Issue{Number: i.Number, Title: diag.Untrusted(i.Title), Body: diag.Untrusted(i.Body), Author: author, Open: i.State == "open"}, n.err("the issue")
 }
 
 // labelled reports whether an issue has a label, ignoring case as GitHub does.
@@ -207,7 +200,6 @@ type wireReview struct {
 	User      *wireUser `json:"user"`
 	State     string    `json:"state"`
 	Body      string    `json:"body"`
-	Commit    string    `json:"commit_id"`
 	Dismissed bool      `json:"dismissed"` // Gitea's: the state of a dismissed review does not change
 }
 
@@ -221,12 +213,11 @@ func (r wireReview) into() (Review, error) {
 	var n need
 	n.have(r.ID > 0, "id")
 	n.have(r.State != "", "state")
-	n.have(r.Commit == "" || isCommit(r.Commit), "commit_id")
 	state := reviewStates[r.State]
 	if r.Dismissed {
 		state = Dismissed
 	}
-	return Review{r.ID, r.User.person(&n, "user"), state, diag.Untrusted(r.Body), r.Commit}, n.err("the review")
+	return Review{r.ID, r.User.person(&n, "user"), state, diag.Untrusted(r.Body)}, n.err("the review")
 }
 
 type wireRemark struct {

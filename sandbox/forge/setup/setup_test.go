@@ -218,7 +218,7 @@ func (b *box) Open(_ context.Context, r client.NewRequest) (client.Request, erro
 
 // TestExamine: each right that is denied is named with its remedy, and nothing is made.
 func TestExamine(t *testing.T) {
-	whole := client.Project{Owner: "lead", Name: "p", Branch: "main", Read: true, Write: true}
+	whole := client.Project{Owner: "lead", Name: "p", Branch: "main", Write: true}
 	read, closed, own, ruled := whole, whole, whole, whole
 	ruled.Branch = "ruled"
 	read.Write, closed.Closed, own.Owner = false, true, "bot"
