@@ -1,6 +1,7 @@
 package site
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -135,10 +136,14 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
 		return nil, errors.Join(err, fmt.Errorf("%s is no regular file", path))
 	}
-	return io.ReadAll(io.LimitReader(f, limit))
+	var data bytes.Buffer
+	data.Grow(int(min(info.Size(), limit)) + bytes.MinRead) // so that nothing is copied to a larger one
+	_, err = data.ReadFrom(io.LimitReader(f, limit))
+	return data.Bytes(), err
 }
 
 // sumOf is a file's hash as sha256sum writes it.

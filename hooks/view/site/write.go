@@ -9,6 +9,7 @@ import (
 	"iter"
 	"runtime"
 	"strconv"
+	"sync"
 	"time"
 
 	"git-ward/hooks/view"
@@ -35,15 +36,24 @@ type Report struct {
 // Pages whose facts are unchanged are kept; if all are, nothing is written. progress receives
 // the number of pages so far; it may be nil.
 func Write(ctx context.Context, dir string, source Source, progress func(pages int)) (*Report, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var o *view.Overview
+	var unseen error
+	var looks sync.WaitGroup
+	looks.Go(func() { o, unseen = source.Overview(ctx) }) // while an earlier report is proved
 	d, err := newDirectory(dir)
 	if err != nil {
+		cancel()
+		looks.Wait()
 		return nil, err
 	}
 	defer d.under.Remove() // a report that failed, and the replaced one
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	if looks.Wait(); unseen != nil {
+		return nil, unseen
+	}
 	w := &writer{ctx: ctx, source: source, dir: d, progress: progress, facts: map[string]view.Facts{}}
-	if err := w.all(); err != nil {
+	if err := w.all(o); err != nil {
 		return nil, err
 	}
 	return &w.done, d.commit()
@@ -63,11 +73,7 @@ type writer struct {
 	made     *ahead[*view.Directive] // of those that have
 }
 
-func (w *writer) all() error {
-	o, err := w.source.Overview(w.ctx)
-	if err != nil {
-		return err
-	}
+func (w *writer) all(o *view.Overview) error {
 	copied := *o
 	o = &copied
 	o.Host = nil // whether something runs is true for a moment, and a report is kept
