@@ -28,7 +28,7 @@ func (o *Order) Begin() {
 	}
 }
 
-// Name is that of the model which is asked.
+// Name is the name of the model that is asked now.
 func (o *Order) Name() string { return o.Names[o.at] }
 
 // Next goes on with the next one, and tells why. It is false where none is left.

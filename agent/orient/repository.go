@@ -28,7 +28,8 @@ type Repository struct {
 }
 
 // Artifact is a file of knowledge_core/. Behind counts the commits since it was
-// last written; -1 where that says nothing, as of control's beside a project.
+// last written. It is -1 if that says nothing: if the control branch has the file, and the
+// project is on another branch.
 type Artifact struct {
 	Path   string `json:"path"`
 	Bytes  int    `json:"bytes"`

@@ -109,8 +109,8 @@ func plus(before, done interaction.Done) interaction.Done {
 	return done
 }
 
-// Told is what the command is told of an iteration: the file of its capsule, which
-// lies in its working tree.
+// Told returns the text that the command reads in an iteration: the capsule at
+// capsulePath, relative to the command's working tree.
 func (p *Program) Told(capsulePath string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(p.Dir, filepath.FromSlash(capsulePath)))
 	return string(data), err

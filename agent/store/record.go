@@ -83,8 +83,8 @@ func oneLine(s string) string {
 
 // Commit makes a commit on the newest one and returns its id. The second parent is the
 // commit of the work that it speaks of, "" for none. Files are put in by their paths
-// in the record; nil content takes one out. Where nothing differs and nothing is
-// spoken of there is no new commit.
+// in the record; nil content takes one out. If no file
+// differs and second is "", it makes none and returns the newest one's id.
 func (r *Record) Commit(ctx context.Context, message, second string, files map[string][]byte) (string, error) {
 	for name := range files {
 		if !record.Listed(r.id.Directive, name) {

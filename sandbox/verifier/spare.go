@@ -87,7 +87,7 @@ func (v *Containers) In(image string) *Containers {
 	return &other
 }
 
-// Close removes the spares, and waits until they are gone.
+// Close removes the containers that were made ahead, and waits until all removals have ended.
 func (v *Containers) Close() error { return v.spares.close() }
 
 func (s *spares) close() error {

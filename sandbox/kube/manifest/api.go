@@ -12,7 +12,7 @@ type Object struct {
 	StringData map[string]string `yaml:"stringData,omitempty" json:"stringData,omitempty"`
 }
 
-// Meta is who an object is.
+// Meta identifies an object.
 type Meta struct {
 	Name        string            `yaml:"name,omitempty" json:"name,omitempty"`
 	Namespace   string            `yaml:"namespace,omitempty" json:"namespace,omitempty"`

@@ -173,7 +173,7 @@ func (c *language) closed(v View) error {
 		return nil // it goes round in place for ever
 	}
 	if c.given.Marks[v[4]] != cell {
-		return fmt.Errorf("view %v leaves a cell with %d, and not so marked", v, cell)
+		return fmt.Errorf("view %v leaves its cell with %d, but names the mark %d", v, cell, c.given.Marks[v[4]])
 	}
 	behind, ahead, out, in := c.given.Words[v[1]], c.given.Words[v[3]], c.left, c.right
 	if direction < 0 {
