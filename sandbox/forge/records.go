@@ -145,14 +145,7 @@ func (p *pass) update(ref, old string, v any) (git.RefUpdate, error) {
 
 // save moves a record's ref.
 func (p *pass) save(ref, old string, v any) error {
-	if p.Dry != nil {
-		return nil
-	}
-	u, err := p.update(ref, old, v)
-	if err != nil || u.New == u.Old {
-		return err
-	}
-	return p.move(u)
+	return p.keep(&book{ref: ref, old: old, record: v})
 }
 
 func (p *pass) move(updates ...git.RefUpdate) error {

@@ -19,9 +19,10 @@ type Hook struct {
 const hooksRight = "to administer the project, for its webhooks"
 
 type wireHook struct {
-	ID     int64 `json:"id"`
-	Active bool  `json:"active"`
-	Config struct {
+	ID     int64  `json:"id"`
+	Active *bool  `json:"active"` // GitLab switches none off
+	URL    string `json:"url"`    // GitLab's; on the others that of the API
+	Config *struct {
 		URL string `json:"url"`
 	} `json:"config"`
 }
@@ -29,34 +30,27 @@ type wireHook struct {
 func (w wireHook) into() (Hook, error) {
 	var n need
 	n.have(w.ID > 0, "id")
-	return Hook{w.ID, w.Config.URL, w.Active}, n.err("the webhook")
+	out := Hook{w.ID, w.URL, w.Active == nil || *w.Active}
+	if w.Config != nil {
+		out.URL = w.Config.URL
+	}
+	return out, n.err("the webhook")
 }
 
-type labHook struct {
-	ID  int64  `json:"id"`
-	URL string `json:"url"`
-}
-
-func (w labHook) into() (Hook, error) {
-	var n need
-	n.have(w.ID > 0, "id")
-	return Hook{w.ID, w.URL, true}, n.err("the webhook")
-}
-
-// hooks lists the project's webhooks. All three forges have these calls.
-func hooks[W any](ctx context.Context, c *conn, into func(W) (Hook, error)) ([]Hook, error) {
+// Hooks lists the project's webhooks. All three forges have these calls.
+func (c *conn) Hooks(ctx context.Context) ([]Hook, error) {
 	q := c.get("/hooks")
 	q.right = hooksRight
-	all, err := list(ctx, c, q, into)
+	all, err := list(ctx, c, q, wireHook.into)
 	return all, unseen(q, err)
 }
 
 // addHook makes one, and holds the answer to what was asked for.
-func addHook[W any](ctx context.Context, c *conn, url string, secret gateway.Key, body any, into func(W) (Hook, error)) error {
+func (c *conn) addHook(ctx context.Context, url string, secret gateway.Key, body any) error {
 	q := c.send(http.MethodPost, hooksRight, body, "/hooks")
 	q.secret = secret
-	_, err := one(ctx, c, q, func(w W) (Hook, error) {
-		made, err := into(w)
+	_, err := one(ctx, c, q, func(w wireHook) (Hook, error) {
+		made, err := w.into()
 		if err == nil && made.URL != url {
 			err = errors.New("it does not say that the webhook was made")
 		}
@@ -83,14 +77,6 @@ func unseen(q call, err error) error {
 	return err
 }
 
-func (h *hub) Hooks(ctx context.Context) ([]Hook, error) {
-	return hooks(ctx, h.conn, wireHook.into)
-}
-
-func (g *gitlab) Hooks(ctx context.Context) ([]Hook, error) {
-	return hooks(ctx, g.conn, labHook.into)
-}
-
 // hubHook is what GitHub and Gitea are sent; GitHub knows no type.
 type hubHook struct {
 	Type   string            `json:"type,omitzero"`
@@ -102,15 +88,15 @@ type hubHook struct {
 // AddHook asks for what wakes a look: an issue, its label, a comment, a review, a request, a push.
 func (g *gitea) AddHook(ctx context.Context, url string, secret gateway.Key) error {
 	body := hubHook{"gitea", true, []string{"issues", "pull_request", "push"}, map[string]string{"url": url, "content_type": "json", "secret": secret.Reveal()}} // the first two bring their comments, labels and reviews along
-	return addHook(ctx, g.conn, url, secret, body, wireHook.into)
+	return g.addHook(ctx, url, secret, body)
 }
 
 func (g *github) AddHook(ctx context.Context, url string, secret gateway.Key) error {
 	body := hubHook{"", true, []string{"issues", "issue_comment", "pull_request", "pull_request_review", "push"}, map[string]string{"url": url, "content_type": "json", "secret": secret.Reveal()}}
-	return addHook(ctx, g.conn, url, secret, body, wireHook.into)
+	return g.addHook(ctx, url, secret, body)
 }
 
 func (g *gitlab) AddHook(ctx context.Context, url string, secret gateway.Key) error {
 	body := map[string]any{"url": url, "token": secret.Reveal(), "issues_events": true, "note_events": true, "merge_requests_events": true, "push_events": true}
-	return addHook(ctx, g.conn, url, secret, body, labHook.into)
+	return g.addHook(ctx, url, secret, body)
 }

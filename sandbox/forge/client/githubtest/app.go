@@ -31,8 +31,7 @@ const (
 
 // App makes an app, and returns its id and its private key as GitHub gives it.
 func (s *Server) App() (int64, []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.hold()()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		s.t.Fatal(err)
@@ -43,8 +42,7 @@ func (s *Server) App() (int64, []byte) {
 
 // Install puts the app into the project, or takes it out again, with its tokens.
 func (p *Project) Install(in bool) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+	defer p.s.hold()()
 	clear(p.s.app.until)
 	delete(p.s.app.projects, p)
 	if in {
@@ -54,15 +52,13 @@ func (p *Project) Install(in bool) {
 
 // Pass lets time pass.
 func (s *Server) Pass(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.hold()()
 	s.now = s.now.Add(d)
 }
 
 // Now is the server's clock.
 func (s *Server) Now() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.hold()()
 	return s.now
 }
 
@@ -139,8 +135,7 @@ func (s *Server) check(p *Project, sha, name, status string, end, title any, by 
 
 // Check is a check run by another app, as a project's CI makes it.
 func (p *Project) Check(sha, name, end string) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+	defer p.s.hold()()
 	p.s.check(p, sha, name, "completed", end, "another app's", p.s.id())
 }
 

@@ -60,6 +60,12 @@ func New(t *testing.T) *Server {
 	return s
 }
 
+// hold keeps others from the server until what it returns is called.
+func (s *Server) hold() func() {
+	s.mu.Lock()
+	return s.mu.Unlock
+}
+
 // id is a new number, and a second passes.
 func (s *Server) id() int64 {
 	s.last++
@@ -71,8 +77,7 @@ func (s *Server) date() string { return s.now.Format(time.RFC3339) }
 
 // User makes an account, and returns a token of it. Its kind is User or Bot.
 func (s *Server) User(login, kind string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.hold()()
 	s.users[login] = user{s.id(), kind}
 	token := "token-of-" + login
 	s.tokens[token] = login
@@ -81,8 +86,7 @@ func (s *Server) User(login, kind string) string {
 
 // Calls are the calls until now, by method and template, and forgets them.
 func (s *Server) Calls() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.hold()()
 	out := s.calls
 	s.calls = nil
 	return out
@@ -98,8 +102,7 @@ type asked struct {
 }
 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.hold()()
 	if s.Before != nil && s.Before(w, r) {
 		return
 	}

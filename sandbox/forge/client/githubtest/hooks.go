@@ -8,8 +8,7 @@ import (
 
 // Hook makes a webhook that somebody has already.
 func (p *Project) Hook(url string) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+	defer p.s.hold()()
 	p.hook(url, nil)
 }
 

@@ -56,8 +56,7 @@ type request struct {
 
 // Project makes a project with a commit on main.
 func (s *Server) Project(owner, name string) *Project {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.hold()()
 	return s.make(owner, name, nil)
 }
 
@@ -70,8 +69,7 @@ func (s *Server) make(owner, name string, parent *Project) *Project {
 
 // Find is a project that a client made.
 func (s *Server) Find(owner, name string) *Project {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.hold()()
 	return s.project(owner, name)
 }
 
@@ -83,8 +81,7 @@ func Commit(text string) string {
 
 // Give gives an account a right: read, write or admin, and "" takes it.
 func (p *Project) Give(login, right string) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+	defer p.s.hold()()
 	p.rights[login] = right
 }
 
@@ -94,8 +91,7 @@ func (p *Project) rank(login string) int {
 
 // Push moves a branch, and the heads of the requests from it; an empty commit deletes it.
 func (p *Project) Push(branch, commit string) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+	defer p.s.hold()()
 	p.branches[branch] = commit
 	if commit == "" {
 		delete(p.branches, branch)
@@ -112,23 +108,20 @@ func (p *Project) Push(branch, commit string) {
 
 // Rename gives the project another name; the earlier one leads there.
 func (p *Project) Rename(name string) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+	defer p.s.hold()()
 	p.names = append(p.names, p.Name)
 	p.Name = name
 }
 
 // Delete removes it.
 func (p *Project) Delete() {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+	defer p.s.hold()()
 	p.gone = true
 }
 
 // Issue makes one.
 func (p *Project) Issue(author, title, body string) int64 {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+	defer p.s.hold()()
 	return p.issue(author, title, body).number
 }
 
@@ -141,8 +134,7 @@ func (p *Project) issue(author, title, body string) *issue {
 
 // Label gives a label or takes it.
 func (p *Project) Label(n int64, by, label string, on bool) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+	defer p.s.hold()()
 	i, event := p.issues[n-1], "labeled"
 	i.labels = slices.DeleteFunc(i.labels, func(l string) bool { return l == label })
 	if on {
@@ -160,15 +152,13 @@ func (p *Project) Label(n int64, by, label string, on bool) {
 
 // Close closes an issue or a request.
 func (p *Project) Close(n int64) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+	defer p.s.hold()()
 	p.issues[n-1].state = "closed"
 }
 
 // Say comments.
 func (p *Project) Say(n int64, by, body string) int64 {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+	defer p.s.hold()()
 	return p.say(n, by, body)["id"].(int64)
 }
 
@@ -186,8 +176,7 @@ func (p *Project) Edit(n, id int64, body string) {
 
 // Unsay deletes a comment.
 func (p *Project) Unsay(n, id int64) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+	defer p.s.hold()()
 	i := p.issues[n-1]
 	i.comments = slices.DeleteFunc(i.comments, func(c map[string]any) bool { return c["id"] == id })
 }
@@ -198,8 +187,7 @@ func (p *Project) ByApp(n, id int64) {
 }
 
 func (p *Project) comment(n, id int64, members ...any) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+	defer p.s.hold()()
 	p.s.id()
 	for _, c := range p.issues[n-1].comments {
 		if c["id"] == id {
@@ -222,8 +210,7 @@ func (p *Project) ReviewFiles(n int64, by, state, body string, remarks ...string
 }
 
 func (p *Project) review(n int64, by, state, body string, remarks []string, line ...any) {
-	p.s.mu.Lock()
-	defer p.s.mu.Unlock()
+	defer p.s.hold()()
 	r := p.s.d.example("pull-request-review-items")
 	i := p.issues[n-1]
 	set(r, "id", p.s.id(), "user", p.s.person(by), "state", state, "body", body, "commit_id", i.head, "submitted_at", p.s.date())
