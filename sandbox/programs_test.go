@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,6 +49,30 @@ var programs = []struct{ name, pkg, id string }{
 	{"opencode", "opencode-ai", "anthropic/claude-test"},
 }
 
+// TestReleasesTable: agent.md's table has the releases and models that the two tests above try,
+// newest first, and no others. The end is the one that works demands of each.
+func TestReleasesTable(t *testing.T) {
+	document, err := os.ReadFile("../docs/agent.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	want.WriteString("\n| program | releases | model | ends |\n| --- | --- | --- | --- |\n")
+	for _, c := range programs {
+		model := "`" + c.id + "`"
+		if c.id == "" {
+			model = "its own"
+		}
+		fmt.Fprintf(&want, "| %s | %s | %s | %s |\n", c.name, strings.Join(modeltest.Releases(c.pkg), ", "), model, converged)
+	}
+	if !strings.Contains(string(document), want.String()+"\n") {
+		t.Errorf("docs/agent.md lacks the table:%s", want.String())
+	}
+}
+
+// converged is how each of them ends.
+const converged = "EXIT_CONVERGED"
+
 // works has a program take a directive to its end.
 func works(t *testing.T, name, programs, id string) {
 	p := fenced(t)
@@ -69,7 +94,7 @@ func works(t *testing.T, name, programs, id string) {
 	out := p.Run(p.Work, "git-ward", "launch", "--bare", p.Bare, "--once", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
 	p.Git("fetch", "--quiet")
 	report := p.Git("show", "origin/main:COMMS.md")
-	if !strings.Contains(report, " D-1 EXIT_CONVERGED\n") || strings.Count(out, "INF call ") < 2 {
+	if !strings.Contains(report, " D-1 "+converged+"\n") || strings.Count(out, "INF call ") < 2 {
 		t.Fatalf("%s\n%s", report, out)
 	}
 	t.Logf("%s\n%s", report, out)
