@@ -31,7 +31,7 @@ var anthropicBlocks = map[string]check{
 	"text":              anthropicText["text"],
 	"thinking":          words("thinking", "signature"),
 	"redacted_thinking": words("data"),
-	"tool_use":          words("name", "input"),
+	"tool_use":          open(with(map[string]check{"caller": byType("", map[string]check{"direct": closed(free("type"))})}, "name", "input")),
 	"tool_result":       open(map[string]check{"content": textOr(each(partOf("", anthropicResults)))}),
 	"image":             anthropicResults["image"],
 	"document":          anthropicResults["document"],
@@ -61,7 +61,12 @@ var anthropicCount = with(map[string]check{
 	"mcp_servers": refused, "container": refused,
 	// and these cost more than the price table says.
 	"speed": refused, "inference_geo": refused,
-}, "tool_choice", "output_config", "output_format")
+	"tool_choice": textOr(byType("", map[string]check{
+		"auto": anthropicChoice, "any": anthropicChoice, "none": anthropicChoice, "tool": anthropicChoice,
+	})),
+}, "output_config", "output_format")
+
+var anthropicChoice = closed(free("type", "name", "disable_parallel_tool_use"))
 
 var anthropicMessages = merge(anthropicCount, with(map[string]check{
 	"service_tier": only(`"auto"`, `"standard_only"`),

@@ -101,9 +101,13 @@ func TestUnknownTextPasses(t *testing.T) {
 		"/anthropic/v1/messages": {
 			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"note","text":"see https://x.example for more"}]}]}`,
 			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","priority":1,"content":[{"type":"text","text":"https://x","mood":["calm"]}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"note","content":[{"type":"text","text":"x"}],"cache_control":{"type":"ephemeral"}}]},
+			  {"role":"assistant","content":[{"type":"tool_use","id":"1","name":"x","input":{"type":"url","url":"https://x"},"caller":{"type":"direct"}}]}],"tool_choice":{"type":"tool","name":"x","disable_parallel_tool_use":true}}`,
 		},
 		"/openai/v1/chat/completions": {
 			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"hint","hint":{"words":"a b"}}],"origin":"tui"}]}`,
+			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"hint","pid":7,"valid":true,"path":"C:/x","at":"a/b.go:7","schema":{"type":"object","properties":{"type":{"type":["string","null"]}}}}]}],
+			  "tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"f"}}]}},"functions":[{"name":"f","parameters":{"type":"object"}}],"function_call":{"name":"f"}}`,
 		},
 		"/openai/v1/responses": {
 			`{"model":"gpt-test","input":[{"type":"additional_tools","id":"at_1","role":"developer","tools":[{"type":"namespace","name":"functions","description":"","tools":[
@@ -173,6 +177,9 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","data":"AA","url":"https://x"}}]}]}`,
 			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","data":"AA","Data":"BB"}}]}]}`,
 			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"tool_use","id":"1","name":"x","input":{},"caller":{"type":"url","url":"//x/y"}}]}]}`,
+			`{M,"tool_choice":{"type":"web_search"}}`, `{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"note","text":"x","source":{"type":"url","url":"x.example/y"}}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"note","text":"x","source":{"type":"file","file":"f1"}}]}]}`,
+			`{"model":"claude-test","max_tokens":5,"messages":[{"role":"user","content":[{"type":"tool_use","id":"1","name":"x","input":{},"caller":{"type":"code_execution_20250825","tool_id":"t"}}]}]}`,
 			`{M}{M}`, `[{M}]`, `{M`, ``, `null`, `{}`, `{M,"max_tokens":9}`, `{"messages":[],"max_tokens":5}`,
 			`{"model":"claude-test","messages":[],"max_tokens":-5}`, `{"model":"claude-test","messages":[],"max_tokens":1e99}`,
 			`{"model":"../x y","messages":[],"max_tokens":5}`, `{"model":"claude-test2","messages":[],"max_tokens":5}`, `{"model":"Claude-test","messages":[],"max_tokens":5}`,
@@ -202,6 +209,7 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"file","file":{"file_data":{"url":"https://x"}}}]}]}`,
 			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"image_url","image_url":"https://x"}]}]}`,
 			`{C,"stream":"yes"}`, `{C,"stream":true,"stream_options":[]}`,
+			`{C,"functions":[{"type":"web_search"}]}`, `{C,"function_call":{"type":"web_search"}}`, `{C,"tool_choice":{"type":"web_search"}}`, `{C,"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"mcp"}]}}}`,
 		},
 		"/openai/v1/responses": {
 			`{R,"previous_response_id":"r"}`, `{R,"conversation":"c"}`, `{R,"prompt":{"id":"p"}}`, `{R,"background":true}`, `{R,"store":true}`,
@@ -234,6 +242,13 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 			`{"model":"gpt-test","input":[{"type":"new_thing","link":["data:text/plain,x"]}]}`,
 			`{"model":"gpt-test","input":[{"type":"new_thing","asset_id":"a"}]}`, `{"model":"gpt-test","input":[{"type":"new_thing","id":"a","status":"completed"}]}`,
 			`{"model":"gpt-test","input":[{"type":"new_thing","a":{"text":"x","Text":"y"}}]}`,
+			`{R,"tool_choice":{"type":"web_search"}}`, `{R,"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"mcp","server_label":"x"}]}}`,
+			`{"model":"gpt-test","input":[{"type":"new_thing","text":"x","tool":{"type":"web_search"}}]}`,
+			`{"model":"gpt-test","input":[{"type":"new_thing","text":"x","tool":{"Type":"web_search"}}]}`,
+			`{"model":"gpt-test","input":[{"type":"new_thing","text":"x","tool":{"type":["web_search"]}}]}`,
+			`{"model":"gpt-test","input":[{"type":"new_thing","text":"x","tool":{"type":{"text":"x","asset_id":"a"}}}]}`,
+			`{"model":"gpt-test","input":[{"type":"new_thing","asset_id":{"v":"a"}}]}`, `{"model":"gpt-test","input":[{"type":"new_thing","asset_id":7}]}`, `{"model":"gpt-test","input":[{"type":"new_thing","assetIds":[7]}]}`,
+			`{"model":"gpt-test","input":[{"type":"new_thing","link":"file:/etc/passwd"}]}`, `{"model":"gpt-test","input":[{"type":"new_thing","link":"ftp:x/y"}]}`, `{"model":"gpt-test","input":[{"type":"new_thing","url":"x.example/y"}]}`,
 			`{"model":"gpt-test","input":[{"role":"user","content":[{"type":"input_text","text":"x","file\u005fid":"f"}]}]}`,
 		},
 	} {

@@ -35,14 +35,18 @@ var chatFields = with(map[string]check{
 		"audio":   none, // id of a stored answer
 		"images":  none, // in some servers' answers: a picture in no part
 	}, "name", "tool_calls", "function_call", "refusal", "reasoning", "reasoning_content", "reasoning_details"))),
-	"tools": each(byType("", map[string]check{
-		"function": closed(free("type", "function")),
-		"custom":   closed(free("type", "custom")),
-	})),
-	"modalities":   each(only(`"text"`)),
-	"n":            only("1", "null"),
-	"store":        no,
-	"service_tier": openAITiers,
+	"tools": each(byType("", chatTools)),
+	"tool_choice": textOr(byType("", merge(chatTools, map[string]check{
+		"allowed_tools": closed(map[string]check{"type": nil, "allowed_tools": closed(map[string]check{
+			"mode": nil, "tools": each(byType("", chatTools)),
+		})}),
+	}))),
+	"functions":     each(closed(free("name", "description", "parameters"))),
+	"function_call": textOr(closed(free("name"))),
+	"modalities":    each(only(`"text"`)),
+	"n":             only("1", "null"),
+	"store":         no,
+	"service_tier":  openAITiers,
 
 	"prompt_cache_retention": retention,
 	"prediction":             predicted,
@@ -51,8 +55,14 @@ var chatFields = with(map[string]check{
 	"web_search_options": refused, "plugins": refused, "models": refused, "best_of": refused,
 }, "max_tokens", "max_completion_tokens", "temperature", "top_p", "stream", "stream_options", "stop",
 	"presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs", "response_format",
-	"seed", "tool_choice", "parallel_tool_calls", "user", "safety_identifier", "prompt_cache_key",
-	"reasoning_effort", "verbosity", "metadata", "functions", "function_call")
+	"seed", "parallel_tool_calls", "user", "safety_identifier", "prompt_cache_key",
+	"reasoning_effort", "verbosity", "metadata")
+
+// chatTools run in the client.
+var chatTools = map[string]check{
+	"function": closed(free("type", "function")),
+	"custom":   closed(free("type", "custom")),
+}
 
 var responseParts = map[string]check{
 	"input_text":     words("text"),
@@ -121,10 +131,13 @@ var responseClientTools = map[string]check{
 }
 
 var responseFields = with(map[string]check{
-	"model":                model,
-	"input":                textOr(each(partOf("message", responseItems))),
-	"instructions":         textOr(noText),
-	"tools":                responseTools,
+	"model":        model,
+	"input":        textOr(each(partOf("message", responseItems))),
+	"instructions": textOr(noText),
+	"tools":        responseTools,
+	"tool_choice": textOr(byType("", merge(responseChoices, map[string]check{
+		"allowed_tools": closed(map[string]check{"type": nil, "mode": nil, "tools": each(byType("", responseChoices))}),
+	}))),
 	"include":              each(only(`"reasoning.encrypted_content"`, `"message.output_text.logprobs"`)),
 	"store":                no,
 	"background":           no,
@@ -134,8 +147,16 @@ var responseFields = with(map[string]check{
 	"service_tier":         openAITiers,
 
 	"prompt_cache_retention": retention,
-}, "max_output_tokens", "temperature", "top_p", "stream", "stream_options", "tool_choice",
-	"parallel_tool_calls", "text", "reasoning", "truncation", "metadata", "user", "safety_identifier",
+}, "max_output_tokens", "temperature", "top_p", "stream", "stream_options", "parallel_tool_calls",
+	"text", "reasoning", "truncation", "metadata", "user", "safety_identifier",
 	"prompt_cache_key", "top_logprobs", "max_tool_calls")
+
+// responseChoices name one of the client's tools.
+var responseChoices = map[string]check{
+	"function":    closed(free("type", "name")),
+	"custom":      closed(free("type", "name")),
+	"local_shell": closed(free("type")),
+	"apply_patch": closed(free("type")),
+}
 
 func noText(jsontext.Value, *seen) error { return errors.New("not a string") }

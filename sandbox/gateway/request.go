@@ -26,6 +26,7 @@ type endpoint struct {
 	// limits are the members that bound the output; the last is added to a request without
 	// any, so that the reservation is true.
 	limits []string
+	part   check // the parts of its content
 	adjust func(f *fields, s *seen) error
 	free   bool // not billed
 }
@@ -40,7 +41,7 @@ func (e *endpoint) read(body []byte, l Limits, s seen) (*call, error) {
 		return nil, err
 	}
 	c := &call{seen: s}
-	c.seen.tool = e.fields["tools"]
+	c.seen.tool, c.seen.part = e.fields["tools"], e.part
 	if f.get("model") == nil {
 		return nil, errors.New("model: missing")
 	}

@@ -15,6 +15,7 @@ import (
 type seen struct {
 	models   []string // callable models; a trailing * marks a prefix
 	tool     check    // what a list of tools may contain
+	part     check    // what a part with a type may be, within something that no table has
 	official bool     // the provider's own server, whose prices and rules are known
 
 	media     int64 // bytes of pictures and documents in the text, which count differently

@@ -16,8 +16,8 @@ import (
 
 // New releases of clients send parts that no table here has. A part that only carries text
 // passes and is metered as text. What could do more is recognised by its form wherever it is:
-// a tool makes the provider act (tools are listed), an address makes it fetch, and an id makes
-// it look up stored data.
+// an object with a type of its own is a tool, a source or another part, and must be in a table;
+// an address makes the provider fetch, and an id makes it look up stored data.
 
 // acting are part types that stand for the provider's own actions, or have their own price.
 var acting = pattern.New(`search|fetch|mcp|container|execution|interpreter|computer|generation|reference|upload|audio|video|compact|server`)
@@ -42,52 +42,101 @@ func unknownPart(f fields, name string, s *seen) error {
 
 // unknown accepts an unknown member's value.
 func unknown(name string, v jsontext.Value, s *seen) error {
+	switch fold(name) {
+	case "tools":
+		return s.tool.run(v, s, name)
+	case "cachecontrol":
+		return cacheControl(v, s)
+	}
 	switch v.Kind() {
 	case '"':
 		return unknownText(name, v)
 	case '[':
 		return elements(v, func(_ int, element jsontext.Value) error { return unknown(name, element, s) })
+	case '0':
+		if marked.MatchString(name) {
+			return errStored
+		}
 	case '{':
-		f, err := decodeFields(v)
-		if err != nil {
-			return err
+		if isID(name) {
+			return errStored
 		}
-		if err := f.distinct(); err != nil {
-			return err
+		return unknownObject(v, s)
+	}
+	return nil
+}
+
+// unknownObject accepts an object that no table has. One with a type is a part of the protocol's
+// text, or a JSON Schema, or refused: a type chooses what the provider does with the rest.
+func unknownObject(v jsontext.Value, s *seen) error {
+	f, err := decodeFields(v)
+	if err != nil {
+		return err
+	}
+	if err := f.distinct(); err != nil {
+		return err
+	}
+	for _, m := range f {
+		if fold(m.name) == "type" && !isSchemaType(m.value) {
+			return s.part(v, s)
 		}
-		for _, m := range f {
-			err := error(nil)
-			if fold(m.name) == "tools" {
-				err = s.tool.run(m.value, s, m.name)
-			} else {
-				err = unknown(m.name, m.value, s)
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", clip(m.name), err)
-			}
+	}
+	for _, m := range f {
+		if err := unknown(m.name, m.value, s); err != nil {
+			return fmt.Errorf("%s: %w", clip(m.name), err)
 		}
 	}
 	return nil
 }
 
-// ownIDs are prefixes of ids of things in the request itself or of its sender. Any other id is
-// of stored data.
+// schemaTypes are the types of JSON Schema (draft 2020-12, section 6.1.1).
+var schemaTypes = []string{`"null"`, `"boolean"`, `"object"`, `"array"`, `"number"`, `"string"`, `"integer"`}
+
+// isSchemaType reports whether a "type" is of a JSON Schema: one of its types, a list of them, or
+// the schema of a property with that name, which is held against the rules itself.
+func isSchemaType(v jsontext.Value) bool {
+	switch v.Kind() {
+	case '"':
+		return slices.Contains(schemaTypes, string(v))
+	case '[':
+		return elements(v, func(_ int, element jsontext.Value) error {
+			if !slices.Contains(schemaTypes, string(element)) {
+				return errStored
+			}
+			return nil
+		}) == nil
+	}
+	return v.Kind() == '{'
+}
+
+// ownIDs are names of ids of things in the request itself or of its sender. Any other id is of
+// stored data.
 var ownIDs = []string{"id", "callid", "toolcallid", "tooluseid", "itemid", "userid", "parentid"}
 
-func unknownText(name string, v jsontext.Value) error {
+// marked matches a name whose last word is id. Other words end in these letters, such as valid.
+var marked = pattern.New(`(?:[a-z0-9]I|[_-]i|[_-]I|^i)[dD]s?$`)
+
+var errStored = errors.New("an id of what the provider keeps")
+
+// isID reports whether a name is that of an id of stored data.
+func isID(name string) bool {
 	folded := fold(name)
-	if (strings.HasSuffix(folded, "id") || strings.HasSuffix(folded, "ids")) && !slices.Contains(ownIDs, folded) {
-		return errors.New("an id of what the provider keeps")
+	return (strings.HasSuffix(folded, "id") || strings.HasSuffix(folded, "ids")) && !slices.Contains(ownIDs, folded)
+}
+
+func unknownText(name string, v jsontext.Value) error {
+	if isID(name) {
+		return errStored
 	}
-	if address(v) {
+	if folded := fold(name); address(v) || len(v) > len(`""`) && (strings.HasSuffix(folded, "url") || strings.HasSuffix(folded, "uri")) {
 		return errors.New("an address, from which the provider may fetch")
 	}
 	return nil
 }
 
 // address reports whether a string is nothing but an address, as lenient readers take one: they
-// skip tabs and line ends, and read a backslash as a slash, or https: without any. Text that
-// contains an address is text.
+// skip tabs and line ends, and read a backslash as a slash, or https: without any. It needs a
+// scheme and a slash, or is one that needs no slash. Text that contains an address is text.
 func address(v jsontext.Value) bool {
 	var text string
 	if json.Unmarshal(v, &text, jsontext.AllowInvalidUTF8(true)) != nil {
@@ -104,8 +153,11 @@ func address(v jsontext.Value) bool {
 			return true
 		}
 	}
-	return strings.Contains(text, "//") && !strings.ContainsFunc(text, unicode.IsSpace)
+	return strings.Contains(text, "//") && !strings.ContainsFunc(text, unicode.IsSpace) || schemed.MatchString(read)
 }
+
+// schemed matches a scheme of RFC 3986 with a path. One letter is a drive.
+var schemed = pattern.New(`^[A-Za-z][A-Za-z0-9+.-]+:[^/]*/`)
 
 // fold is a name as lenient readers compare it: without case and separators.
 func fold(name string) string {
