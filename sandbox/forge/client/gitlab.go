@@ -108,8 +108,8 @@ func (g *gitlab) MayWrite(ctx context.Context, login string) (bool, error) {
 }
 
 // filled is an object that other calls complete, such as its people.
-func filled[W interface{ checked() (W, error) }, T any](ctx context.Context, g *gitlab, q call, make func(context.Context, W) (T, error)) (out T, err error) {
-	w, err := one(ctx, g.conn, q, W.checked)
+func filled[W, T any](ctx context.Context, g *gitlab, q call, check func(W) (W, error), make func(context.Context, W) (T, error)) (out T, err error) {
+	w, err := one(ctx, g.conn, q, check)
 	if err != nil {
 		return out, err
 	}
@@ -117,8 +117,8 @@ func filled[W interface{ checked() (W, error) }, T any](ctx context.Context, g *
 }
 
 // filledAll is a listing of such objects, of those to keep; the filter is looked at again.
-func filledAll[W interface{ checked() (W, error) }, T any](ctx context.Context, g *gitlab, q call, keep func(W) bool, make func(context.Context, W) (T, error)) (all []T, err error) {
-	wires, err := list(ctx, g.conn, q, W.checked)
+func filledAll[W, T any](ctx context.Context, g *gitlab, q call, check func(W) (W, error), keep func(W) bool, make func(context.Context, W) (T, error)) (all []T, err error) {
+	wires, err := list(ctx, g.conn, q, check)
 	for _, w := range wires {
 		if !keep(w) {
 			continue
@@ -136,7 +136,7 @@ func (g *gitlab) Labelled(ctx context.Context, label string) ([]Issue, error) {
 	q := g.get("/issues")
 	q.query = url.Values{"labels": {label}, "state": {"opened"}}
 	keep := func(w labIssue) bool { return w.State == "opened" && slices.Contains(w.Labels, label) }
-	return filledAll(ctx, g, q, keep, func(ctx context.Context, w labIssue) (Issue, error) {
+	return filledAll(ctx, g, q, labIssue.checked, keep, func(ctx context.Context, w labIssue) (Issue, error) {
 		issue, err := g.issue(ctx, w)
 		if err != nil {
 			return issue, err
@@ -185,7 +185,7 @@ func (g *gitlab) issue(ctx context.Context, w labIssue) (Issue, error) {
 }
 
 func (g *gitlab) Issue(ctx context.Context, number int64) (Issue, error) {
-	return filled(ctx, g, g.get("/issues/%d", number), g.issue)
+	return filled(ctx, g, g.get("/issues/%d", number), labIssue.checked, g.issue)
 }
 
 func (g *gitlab) Close(ctx context.Context, issue int64) error {
@@ -211,11 +211,11 @@ func (g *gitlab) comment(ctx context.Context, w labNote) (c Comment, err error) 
 func (g *gitlab) Comments(ctx context.Context, of Thread) ([]Comment, error) {
 	q := g.get("%s", notes(of))
 	q.query = url.Values{"sort": {"asc"}, "order_by": {"created_at"}}
-	return filledAll(ctx, g, q, func(w labNote) bool { return !w.System }, g.comment) // System: GitLab's own event lines
+	return filledAll(ctx, g, q, labNote.checked, func(w labNote) bool { return !w.System }, g.comment) // System: GitLab's own event lines
 }
 
 func (g *gitlab) Comment(ctx context.Context, on Thread, body string) (Comment, error) {
-	return filled(ctx, g, g.send(http.MethodPost, "the scope api, and to comment", map[string]string{"body": body}, "%s", notes(on)), g.comment)
+	return filled(ctx, g, g.send(http.MethodPost, "the scope api, and to comment", map[string]string{"body": body}, "%s", notes(on)), labNote.checked, g.comment)
 }
 
 func (g *gitlab) Fork(ctx context.Context) (Project, error) {

@@ -44,12 +44,12 @@ func (g *gitlab) Requests(ctx context.Context, owner, branch string) ([]Request,
 	q := g.get("/merge_requests")
 	q.query = url.Values{"state": {"all"}, "scope": {"all"}, "source_branch": {branch}, "author_id": {strconv.FormatInt(self.ID, 10)}}
 	keep := func(w labRequest) bool { return w.Author != nil && w.Author.ID == self.ID && w.Branch == branch }
-	all, err := filledAll(ctx, g, q, keep, g.request)
+	all, err := filledAll(ctx, g, q, labRequest.checked, keep, g.request)
 	return slices.DeleteFunc(all, func(r Request) bool { return !strings.EqualFold(r.Head.Owner, owner) }), err
 }
 
 func (g *gitlab) Request(ctx context.Context, number int64) (Request, error) {
-	return filled(ctx, g, g.get("/merge_requests/%d", number), g.request)
+	return filled(ctx, g, g.get("/merge_requests/%d", number), labRequest.checked, g.request)
 }
 
 // Open asks the fork, which is told the project's number.
@@ -66,7 +66,7 @@ func (g *gitlab) Open(ctx context.Context, r NewRequest) (Request, error) {
 		Body    string `json:"description"`
 	}{r.Head.Branch, r.Base, target.ID, draftTitle("Draft: ", r.Title, r.Draft), r.Body}
 	from := "/projects/" + url.PathEscape(r.Head.Owner+"/"+r.Head.Name) + "/merge_requests"
-	return filled(ctx, g, call{method: http.MethodPost, path: from, body: body, right: "the scope api, and to make merge requests"}, g.request)
+	return filled(ctx, g, call{method: http.MethodPost, path: from, body: body, right: "the scope api, and to make merge requests"}, labRequest.checked, g.request)
 }
 
 func (g *gitlab) Edit(ctx context.Context, number int64, e Edit) (Request, error) {
@@ -74,7 +74,7 @@ func (g *gitlab) Edit(ctx context.Context, number int64, e Edit) (Request, error
 	if err != nil {
 		return Request{}, err
 	}
-	return filled(ctx, g, g.send(http.MethodPut, "the scope api, and to edit its own merge requests", body, "/merge_requests/%d", number), g.request)
+	return filled(ctx, g, g.send(http.MethodPut, "the scope api, and to edit its own merge requests", body, "/merge_requests/%d", number), labRequest.checked, g.request)
 }
 
 type labReviewer struct {
@@ -95,7 +95,7 @@ var labReviews = map[string]string{"approved": Approved, "requested_changes": Ch
 // Reviews are the reviewers: GitLab keeps one state of each, and neither words nor a commit
 // with it.
 func (g *gitlab) Reviews(ctx context.Context, number int64) ([]Review, error) {
-	return filledAll(ctx, g, g.get("/merge_requests/%d/reviewers", number), func(labReviewer) bool { return true }, func(ctx context.Context, w labReviewer) (Review, error) {
+	return filledAll(ctx, g, g.get("/merge_requests/%d/reviewers", number), labReviewer.checked, func(labReviewer) bool { return true }, func(ctx context.Context, w labReviewer) (Review, error) {
 		who, err := g.person(ctx, w.User)
 		return Review{ID: w.User.ID, Author: who, State: labReviews[w.State]}, err
 	})
@@ -134,7 +134,7 @@ func (g *gitlab) SetStatus(ctx context.Context, commit string, s Status) error {
 func (g *gitlab) Onto(ctx context.Context, branch string) ([]Request, error) {
 	q := g.get("/merge_requests")
 	q.query = url.Values{"state": {"opened"}, "scope": {"all"}, "target_branch": {branch}}
-	return filledAll(ctx, g, q, func(w labRequest) bool { r, _ := w.into(); return r.State == Open && r.Base == branch }, g.request)
+	return filledAll(ctx, g, q, labRequest.checked, func(w labRequest) bool { r, _ := w.into(); return r.State == Open && r.Base == branch }, g.request)
 }
 
 // Required is of no branch: GitLab has no rule that names a status.
@@ -143,7 +143,7 @@ func (g *gitlab) Required(context.Context, string, string) (Rule, error) { retur
 // Merge leaves to the project how a request is merged.
 func (g *gitlab) Merge(ctx context.Context, number int64, head, message string) error {
 	body := map[string]string{"sha": head, "merge_commit_message": message}
-	r, err := filled(ctx, g, g.send(http.MethodPut, "to merge into the branch", body, "/merge_requests/%d/merge", number), g.request)
+	r, err := filled(ctx, g, g.send(http.MethodPut, "to merge into the branch", body, "/merge_requests/%d/merge", number), labRequest.checked, g.request)
 	if err == nil && r.State != Merged {
 		return &ErrConflict{Call: "the merge of the request", Code: http.StatusOK}
 	}
