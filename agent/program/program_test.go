@@ -221,8 +221,8 @@ func TestInvocation(t *testing.T) {
 		t.Error(err)
 	}
 	p.Config.Model.Command = []string{"there-is-no-such-program"}
-	if _, err := p.Solve(t.Context(), ""); err == nil || stop.Of(err) != nil {
-		t.Errorf("that is trouble, and no end of the work: %v", err)
+	if _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Missing) {
+		t.Errorf("whoever can bring it is waited for: %v", err)
 	}
 }
 
