@@ -28,8 +28,8 @@ type Project struct {
 }
 
 // index has the names that a language may look up without an extension: each directory, and each file
-// without its extension, whatever that is. It is made once, because a claim may have as many new files as
-// the tree.
+// without its extension, whatever that is. It is made once, because making it reads the whole tree, and a
+// claim may have as many new files as the tree.
 func index(tree Tree) map[string]bool {
 	found := map[string]bool{}
 	for name := range tree {

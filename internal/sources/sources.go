@@ -1,6 +1,6 @@
 // Package sources tells a project's sources from its tests by name, with a small table of languages. It
-// only suggests: a file that the table does not know needs the PM's include, and a file with a test's
-// name is never work without one (PROOF-1).
+// only suggests: a file that the table does not know is work only if the PM declares it, and a file with a
+// test's name only if the PM names or includes that very path (PROOF-1).
 package sources
 
 import (
