@@ -242,8 +242,8 @@ func (j *Judge) verdict(ctx context.Context, r request) (v loop.Verdict, err err
 	return v.Reached(), err
 }
 
-// gate returns the commit of the audit's notes that records the push that brought a commit; "" if there
-// was none.
+// gate returns the commit of the audit's notes that records by which push the gate admitted a commit; ""
+// if the gate saw none.
 func gate(ctx context.Context, repo *git.Repo, commit string) (string, error) {
 	reader := repo.Reader(ctx)
 	defer reader.Close()
