@@ -24,8 +24,8 @@ func (b Book) Counted(ctx context.Context, said, directive string) error {
 	return err
 }
 
-// Idle counts a worker that started with the program of a commit of main and did nothing, and returns how
-// many in a row have.
+// Idle counts a worker whose program, that of a commit of main, answered and then did nothing. It returns
+// how many in a row have.
 func (b Book) Idle(ctx context.Context, commit string) (n int, err error) {
 	return b.count(ctx, boot.CountPrefix(boot.Idle, ""), commit, 1, b.inProject)
 }
