@@ -178,8 +178,9 @@ func (v *Verifier) fill(ctx context.Context, conn *fence.Connection, claim *veri
 	return err
 }
 
-// hiding removes the addresses of [verify] cache_sources that contain a user name or a password, and
-// each name and password alone: a token may be either, and tools print addresses in their own way.
+// hiding removes the addresses of [verify] cache_sources that contain a user name or a password. It also
+// removes each password alone, and each name alone that has no password or is at least longName long: a
+// token may be either, and tools print addresses in their own way.
 func hiding(sources []string) *strings.Replacer {
 	var secrets []string
 	for _, source := range sources {
