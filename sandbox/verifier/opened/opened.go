@@ -119,8 +119,8 @@ func (w *Watch) begin(objects []string) (err error) {
 // top are the events of the checkout itself.
 func (w *Watch) top() uint32 { return w.name | w.stands | unix.IN_MOVE_SELF }
 
-// add watches a path of the checkout for some events, without following a link. Events need an open file,
-// and nobody has one open yet.
+// add watches a path of the checkout for some events, without following a link. No access need be watched
+// besides the opening before it, because nobody has a file open yet.
 func (w *Watch) add(name string, events uint32) (int32, error) {
 	fd, err := unix.Openat2(int(w.root.Fd()), name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
 	if err == nil {
@@ -189,7 +189,8 @@ func (w *Watch) gone(dir string) {
 	}
 }
 
-// sings opens the canary, after everything else, and reads its event.
+// sings opens the checkout's directory, the canary, when nobody else opens anything, and reports whether
+// the kernel's event came.
 func (w *Watch) sings() (sang bool) {
 	w.drain()
 	if root, err := w.add(".", w.top()|unix.IN_OPEN); err != nil || root != w.canary {
