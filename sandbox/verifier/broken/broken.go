@@ -110,7 +110,7 @@ func unlike(tests []test, name string) string {
 // Has reports whether a file has a test that can be found.
 func Has(name, text string) bool { return len(inFile(name, text)) > 0 }
 
-// AtEnd changes the tests of a file. ok is false if it has none.
+// AtEnd changes the tests of a file. ok is false if none is changed.
 func AtEnd(name, text string, c Change) (changed string, ok bool) {
 	var edits []edit
 	for _, t := range inFile(name, text) {

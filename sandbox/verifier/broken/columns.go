@@ -16,7 +16,8 @@ type column struct {
 }
 
 // tableRow is a row of a table whose fields have no names, and its place in the text. known: one of
-// its values is in a column. Otherwise nobody knows which of its values the test compares.
+// its values is in a column. Otherwise nobody knows which of its values the test compares. values are
+// all of them, if each is a literal.
 type tableRow struct {
 	from, to int
 	known    bool

@@ -130,7 +130,8 @@ func pythonWith(was, text, word string) string {
 		word, Begins, Started, strconv.QuoteToASCII(pythonTells), strconv.QuoteToASCII(pythonTakes(was, text)+pythonWard)) + text[len(first):]
 }
 
-// pythonTests decorates each test by one call of one name. Before 3.9, Python had no other decorators.
+// pythonTests decorates each test by one call of one name. Before 3.9, Python allowed no more general
+// expression as a decorator.
 func pythonTests(text string) (tests []test) {
 	for _, m := range pythonTest.Regexp().FindAllStringSubmatchIndex(text, -1) {
 		if m[6] < 0 {

@@ -281,8 +281,9 @@ const javaScriptFresh = `.filter((label) => { try { return (0, eval)('typeof ' +
 
 // javaScriptTakes does what pythonTakes does, for globals and for what a file requires from its runtime.
 // What a module imports, and what a runner loads first, runs before it: a function of the language, or
-// of such a library, that the project has replaced by then counts as replaced. The same holds for led,
-// although a runner, too, may set variables there.
+// of such a library, that the project has replaced by then counts as replaced. led does what it does in
+// Python, but it compares the variables with those at the file's first line, because a runner may set some
+// before. In an ES module it compares with those that the kernel gave, because the imports run first.
 func javaScriptTakes(was, text string) string {
 	if !strings.Contains(text, tellsOnly) {
 		return text + "\nfunction wardTaken() { return []; }\n"

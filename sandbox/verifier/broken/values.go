@@ -96,7 +96,8 @@ var (
 	// A comparing call of C's returns 0 for equal, which stays.
 	ofCall = `,[ \t]*` + aWord + `\)[ \t]*[=!]=[ \t]*(0)\b`
 	zeros  = pattern.New(ofCall)
-	// A shell command's arguments are words; this one is quoted or a number.
+	// A shell command's arguments are words; this one is quoted or a number. The exit code after exit or
+	// return is not a value that a test compares with.
 	shellValue = pattern.New(`(?m)[ \t]([0-9]+|'[^'\n/ ]*'|"[^"$\n/ ]*")(?:[ \t;)\]]|$)`)
 	shellEnded = pattern.New(`\b(?:exit|return)[ \t]+$`)
 	// With another value a loop might never end.
