@@ -67,8 +67,9 @@ func (c *controlling) tells(ctx context.Context, anew bool, onto string, cmd Com
 	return c.holds(run), ended, ran, err
 }
 
-// noneBroken returns the tests that come to their end where none is broken. It returns nil if one does
-// not that should, and marks the attempt: a test that fails twice under a command that held fails
+// noneBroken returns the tests that come to their end where none is broken. It returns nil and marks the
+// attempt if the command does not hold, if a test that ran before does not run, or if one fails that is
+// not expected to. A command held before its tests reported: a test that makes it fail twice now fails
 // because it is observed.
 func (c *controlling) noneBroken(ctx context.Context, a *tried) (map[int]bool, error) {
 	tell := some(nil, broken.Tell)
@@ -124,7 +125,7 @@ func (c *controlling) expected(ctx context.Context, cmd Command, fails map[int]b
 	return holds && !slices.ContainsFunc(slices.Collect(maps.Keys(fails)), func(id int) bool { return ended[id] || !ran[id] }), err
 }
 
-// of breaks some tests in one way. All others do nothing and pass.
+// of changes some tests in one way. All others do nothing and pass.
 func of(tests map[int]bool, how broken.How) func(int) broken.How {
 	return func(id int) broken.How {
 		if tests[id] {

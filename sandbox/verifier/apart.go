@@ -34,8 +34,8 @@ func sharedBy(r Runner) string {
 }
 
 // ownPlaces makes a command's own /tmp and /var/tmp below its directory, and its list of mounts in the
-// format of fstab(5). They contain hard links to what the machine's have, because PATH or a cache may
-// lie there; new files are the command's own.
+// format of fstab(5). They contain symbolic links to what the machine's have, because PATH or a cache
+// may lie there; new files are the command's own.
 func (p *Places) ownPlaces(dir string) error {
 	var mounts strings.Builder
 	field := strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`)

@@ -19,7 +19,7 @@ const (
 
 // fileByFile checks failures that the PM's break line causes (PROOF-3). If the line breaks several
 // files, the work may end the process of one, while another causes the failure. The host's kernel reports
-// which files the line writes to. The command has to fail with each single one of them that it opens.
+// which files the line writes to. The command has to fail if one of them that it opens is broken alone.
 func (c *controlling) fileByFile(ctx context.Context, attempts []*tried) error {
 	if c.claim.Breaks == "" {
 		return nil

@@ -93,8 +93,8 @@ const maxLeading = 24
 
 // leading finds, among the files that may lead a command past its checks, those without whose change it
 // does not hold. It looks for a few that the command needs together, and then for more among the others,
-// until the command holds without all of the others. After maxLeading runs it names all. If the work put
-// a directory in a file's place, the file cannot be restored, and is named, too.
+// until the command holds without all of the others. After maxLeading runs it names all. A file that
+// cannot be restored, because the work took its place, is named, too.
 func (c *controlling) leading(ctx context.Context, a *tried, watched *Watched) (needed []string, err error) {
 	var rest []string
 	taken := c.taken()

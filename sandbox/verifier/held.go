@@ -80,9 +80,9 @@ func (t *trying) controls(ctx context.Context, f *Facts, o *overlaid, commands [
 // heldSince adds the time since began to what the held-out commands took.
 func (t *trying) heldSince(began time.Time) { t.heldTime += time.Since(began) }
 
-// even waits until the time of the held-out commands is rounded up to a power of two, in seconds. Work
-// can read held-out files while it runs, and tell about them by taking longer; so it can tell only which
-// power (PROOF-5).
+// even waits until the time of the held-out commands is rounded up to 1, 2, 4, 8, ... seconds. Work can
+// read held-out files while it runs, and tell about them by taking longer; so it can tell only which of
+// these (PROOF-5).
 func even(ctx context.Context, took time.Duration) error {
 	if took == 0 { // nothing is held out
 		return nil

@@ -73,7 +73,8 @@ func (p *Places) link(at, own string, entries []fs.DirEntry) {
 	}
 }
 
-// spareLinks is how many dangling links are kept before prune removes any.
+// spareLinks is how many links, beyond two for each present entry, are kept before prune removes the
+// dangling ones.
 const spareLinks = 100
 
 // prune removes dangling links. One that stays costs an inode and nothing else.

@@ -15,16 +15,16 @@ import (
 	"git-ward/sandbox/verifier/broken"
 )
 
-// put is a name that a test uses and the work's text replaces. ifRan: it was another's only if the test
-// ran without the work.
+// put is a name that a test uses and the work's text replaces. ifRan: the name was another's only if the
+// test ran without the work, because the base did not have the work's text.
 type put struct {
 	label string
 	ifRan bool
 }
 
 // puts finds, once, the names that the work's text replaces for others, each with the test files that
-// use it. A name that the base's version of the same files replaces may be changed by the work. A name
-// that a file outside the work replaces, too, such as a harness's function, is another's.
+// use it. The work may change what the base's version of the work's files already replaces. A name that
+// a file outside the work replaces, too, such as a harness's function, is another's.
 func (c *controlling) puts(ctx context.Context) (found map[put][]string, err error) {
 	if c.putting != nil {
 		return c.putting, nil
@@ -50,7 +50,7 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 type placing struct {
 	*controlling
 	batch *git.Batch
-	texts map[string]broken.Text // by name and blob, for those that are read again
+	texts map[string]broken.Text // by blob and name: one source may be in several trees
 
 	by      map[string][]broken.Put    // by language, what the work replaces
 	lacks   map[string]map[string]bool // by directory, what no source of the package declares
@@ -79,7 +79,7 @@ func (p *placing) each(files sources.Tree, which func(name string) bool, text fu
 	return nil
 }
 
-// sources reads some sources of a tree, each once.
+// sources reads some sources of a tree. It parses each name and blob once.
 func (p *placing) sources(files sources.Tree, which func(name string) bool, says func(name string, says broken.Text)) error {
 	return p.each(files, which, func(name, id string, text []byte) {
 		key := id + " " + name
@@ -131,7 +131,8 @@ func (p *placing) readModules() error {
 	})
 }
 
-// readHarness reads what the base's other files replace in the work's languages.
+// readHarness reads what the base's other files replace, in the work's languages whose names do not say
+// whose they are.
 func (p *placing) readHarness() error {
 	mayShare := func(name string) bool {
 		of := broken.Putting(name)
@@ -155,7 +156,8 @@ func (p *placing) readPackages(tree sources.Tree) error {
 	})
 }
 
-// readTests adds to found what the tests use and the work replaces.
+// readTests adds to found what the tests use and the work replaces, and what the work's sources lack and
+// a test of their package declares.
 func (p *placing) readTests(tree sources.Tree, found map[put][]string) error {
 	mayTest := func(name string) bool {
 		return (len(p.by[broken.Putting(name)]) > 0 || p.lacks[path.Dir(name)] != nil) && (broken.MayTest(name) || p.checks[name])

@@ -76,7 +76,7 @@ func (c *controlling) alone(pick func(id int) broken.How) rewriter {
 }
 
 // withoutWork changes tests of code that does nothing. Where such code cannot be made, the tests are
-// reduced to their names, except one that may skip itself, which would then seem to run.
+// reduced to their names. It leaves a file alone that may skip tests: a skipped test would seem to run.
 func (c *controlling) withoutWork(pick func(id int) broken.How) rewriter {
 	changing, alone := c.changing(pick), c.alone(pick)
 	return func(name, text string) (string, bool) {
@@ -120,7 +120,8 @@ func says(text string) bool {
 
 // findChecks finds the checking programs of the judged tree: those among its tests, and those that a
 // command names that names no test. It leaves out a program that includes a file which may end it in an
-// unknown way, and a file without statements, such as an empty __init__.py among Python's tests.
+// unknown way, and a file of comments and blank lines only, such as an empty __init__.py among Python's
+// tests.
 func (c *controlling) findChecks(ctx context.Context) (map[string]bool, error) {
 	tree, err := c.list(ctx, c.work.tree)
 	if err != nil {

@@ -186,8 +186,9 @@ func (q *asking) run(ctx context.Context, onto string, files sources.Tree, texts
 	return q.came(ctx, tree, q.a)
 }
 
-// sure reports whether a comparison holds with any value, although it is reached and needs its value: the
-// host makes it come out equal, and unequal, on trees that the work does not control.
+// sure reports whether a comparison holds with any value, although it is reached, and needs its value on a
+// tree that the work does not control. It is reached if its test fails where the host makes it come out
+// unequal.
 func (q *asking) sure(ctx context.Context, tree string, s *comparison) (reached, sure bool, err error) {
 	ended, err := q.with(ctx, tree, s, s.Whether(s.text, false))
 	if reached = !ended && q.left >= 0; err != nil || !reached {

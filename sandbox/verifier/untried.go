@@ -70,7 +70,7 @@ func (c *controlling) programs() sources.Tree {
 func isTest(name string) bool { return sources.IsTest(name) && !sources.IsVendored(name) }
 
 // exits finds out whether the programs of the work decide commands that opened them: the commands hold if
-// a program exits with 0 while it is loaded, and do not hold if it exits with 1.
+// the programs exit with 0 while they are loaded, and do not hold if they exit with 1.
 func (c *controlling) exits(ctx context.Context, programs sources.Tree, may []*tried) error {
 	for _, code := range []int{0, 1} {
 		if len(may) == 0 {

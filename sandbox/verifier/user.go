@@ -43,8 +43,8 @@ func (u *User) Run(ctx context.Context, job Job) (o Outcome, err error) {
 	defer func() { err = errors.Join(err, u.clean(ctx)) }()
 	env := []string{"PATH=/usr/local/go/bin:/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}
-	// The repository belongs to another user, which git would refuse; and git run by this process
-	// would refuse the checkout.
+	// The repository belongs to another user, which git would refuse. The process that watches the
+	// checkout is another user's, too, so that the umask lets it in.
 	prepare := `umask 022; mkdir "$HOME"; printf '[safe]\n\tdirectory = *\n' >"$HOME/.gitconfig"` + "\n" + checkoutScript
 	work := filepath.Join(dir, "work")
 	if err := u.do(ctx, env, prepare, "checkout", job.Repo, work, job.Commit); err != nil {

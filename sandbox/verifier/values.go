@@ -18,7 +18,7 @@ type others struct {
 // changer changes the values that a file's tests compare with, or makes their assertions fail.
 type changer func(name, text string) (broken.Other, bool)
 
-// others changes the tests of a tree; pick says how each is broken besides.
+// others changes the values in the tests of a tree; pick says how each test is changed besides.
 func (c *controlling) others(ctx context.Context, change changer, pick func(int) broken.How, of func(rewriter) (string, error)) (o others, err error) {
 	o.changed, o.sure = map[int]bool{}, map[int]bool{}
 	atEnd := c.changing(pick)

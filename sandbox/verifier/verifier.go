@@ -119,8 +119,8 @@ type Facts struct {
 	NotDone []string      `json:"not_done,omitempty"`
 	// Controls are the results of the controls, if all commands held.
 	Controls []Control `json:"controls,omitempty"`
-	// Missing is a program that main's own commands need and that the image lacks, so that no work on the
-	// claim would help; nil for none.
+	// Missing is a program that main's own texts or commands need and that is missing where the commands
+	// run, so that no work on the claim would help; nil for none.
 	Missing *Missing `json:"missing,omitempty"`
 	// Cache says which of main's dependencies the commands had, and how the claim's differ (LOOP-12); ""
 	// for none.
