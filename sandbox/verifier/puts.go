@@ -38,7 +38,14 @@ func (c *controlling) puts(ctx context.Context) (found map[put][]string, err err
 	found = map[put][]string{}
 	if len(p.by)+len(p.lacks) > 0 {
 		tree, err := c.list(ctx, c.work.tree)
-		if err := errors.Join(err, p.readModules(), p.readHarness(), p.readPackages(tree), p.readTests(tree, found)); err != nil {
+		packages := func() error { return p.readPackages(tree) }
+		tests := func() error { return p.readTests(tree, found) }
+		for _, step := range []func() error{p.readModules, p.readHarness, packages, tests} {
+			if err == nil {
+				err = step()
+			}
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +113,10 @@ func (p *placing) isOwn(label string) bool {
 func (p *placing) readWork() error {
 	var had []broken.Put
 	err := p.sources(p.work.main, p.isWork, func(_ string, says broken.Text) { had = append(had, says.Puts...) })
-	return errors.Join(err, p.sources(p.work.do, p.isWork, func(name string, says broken.Text) {
+	if err != nil {
+		return err
+	}
+	return p.sources(p.work.do, p.isWork, func(name string, says broken.Text) {
 		p.later = p.later || says.ReadsLater
 		for _, one := range says.Puts {
 			if of := broken.Putting(name); !slices.Contains(had, one) {
@@ -119,7 +129,7 @@ func (p *placing) readWork() error {
 			}
 			p.lacks[path.Dir(name)][one] = true
 		}
-	}))
+	})
 }
 
 func (p *placing) readModules() error {
