@@ -1,6 +1,7 @@
 package forge_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,6 +118,7 @@ func TestOthersHead(t *testing.T) {
 	s, _, u := begun(t)
 	u.claims("greet.sh", "echo \"Hello, $1.\"\n")
 	s.once(0)
+	number := s.forge.pulls()[0].Number
 	s.forge.call("POST", "/branch_protections", map[string]any{"branch_name": "main", "enable_status_check": true, "status_check_contexts": []string{"ward/verdict"}}, nil)
 	s.Git("fetch", "--quiet", "origin")
 	s.Git("checkout", "--quiet", "-B", "mine", "origin/main")
@@ -131,6 +133,14 @@ func TestOthersHead(t *testing.T) {
 	s.stands(head, "pending", "by people")
 	s.Git("push", "--quiet", s.forge.clone(), "HEAD:mine")
 	s.forge.call("POST", "/pulls", map[string]any{"head": "mine", "base": "main", "title": "mine"}, nil)
+	s.once(0)
+	s.stands(head, "pending", "by people")
+	// While the directive's request is closed, the person's own says what is on that commit.
+	at := fmt.Sprintf("/pulls/%d", number)
+	s.forge.call("PATCH", at, map[string]any{"state": "closed"}, nil)
+	s.once(0)
+	s.stands(head, "success", "no directive")
+	s.forge.call("PATCH", at, map[string]any{"state": "open"}, nil)
 	s.once(0)
 	s.stands(head, "pending", "by people")
 }

@@ -120,7 +120,7 @@ func (p *pass) request(at review.Position, r *request, b *book) error {
 		return errors.Join(p.closed(at, now, r, b), p.hear(thread(r), b, noProposal))
 	}
 	if r.Closed {
-		r.Closed = false
+		r.Closed, r.Status = false, "" // of whose head a person's request had the last word meanwhile
 		if err := p.keep(b); err != nil {
 			return err
 		}
