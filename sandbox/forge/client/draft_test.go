@@ -1,6 +1,8 @@
 package client
 
 import (
+	"errors"
+	"net/http"
 	"testing"
 
 	"git-ward/sandbox/forge/client/githubtest"
@@ -39,5 +41,29 @@ func TestGitHubWithoutDrafts(t *testing.T) {
 				t.Errorf("%s, %+v: %+v, read %+v", from, e, edited, read)
 			}
 		}
+	}
+}
+
+// TestGitHubSecondAnswer: what came of asking without a draft is what is said, so that a request that
+// may have been made is looked for, and a forge that is away is waited for.
+func TestGitHubSecondAnswer(t *testing.T) {
+	s, p, as := hubBox(t)
+	f, ctx := as("ward"), t.Context()
+	fork := must[Project](t)(f.Fork(ctx))
+	s.Find("ward", fork.Name).Push("agent/D-1", githubtest.Commit("one"))
+	p.NoDrafts = true
+	asked := 0
+	s.Before = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost {
+			asked++
+		}
+		if asked == 2 {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+		return asked == 2
+	}
+	_, err := f.Open(ctx, NewRequest{Head{Owner: "ward", Name: fork.Name, Branch: "agent/D-1"}, "main", "One thing", "words", true})
+	if _, later := errors.AsType[*ErrLater](err); !later || asked != 2 {
+		t.Errorf("after %d calls: %v", asked, err)
 	}
 }

@@ -107,8 +107,9 @@ func (g *github) Open(ctx context.Context, r NewRequest) (Request, error) {
 	}
 	made, err := open(r.Title, r.Draft)
 	if _, refused := errors.AsType[*ErrConflict](err); refused && r.Draft {
-		if without, err := open(wip+r.Title, false); err == nil {
-			return without, nil
+		without, err := open(wip+r.Title, false)
+		if _, refused := errors.AsType[*ErrConflict](err); !refused {
+			return without, err // even of no answer: it may have been made
 		}
 	}
 	return made, err
