@@ -44,20 +44,16 @@ func (p *pass) do(d deed) error {
 	if err != nil {
 		return err
 	}
+	b := &book{ref: ref, old: old, record: &i}
 	if old == git.Zero {
 		audit, err := p.Repo.Ref(p.ctx, state.AuditRef)
 		if err != nil {
 			return err
 		}
 		i = intent{What: d.what, By: d.by, Push: token.NewID(time.Now()), Audit: audit}
-		u, err := p.update(ref, old, i)
-		if err == nil {
-			err = p.move(u)
-		}
-		if err != nil {
+		if err := p.keep(b); err != nil {
 			return err
 		}
-		old = u.New
 	}
 	failpoint.Reach("forge/intended")
 	made, err := d.made(i)
@@ -66,12 +62,18 @@ func (p *pass) do(d deed) error {
 	}
 	failpoint.Reach("forge/looked")
 	if !made {
+		if i.By != d.by { // who began it did not do it, and may have lost the right since
+			i.By = d.by
+			if err := p.keep(b); err != nil {
+				return err
+			}
+		}
 		if err := d.make(i); err != nil {
 			if _, refused := errors.AsType[*refusal](err); refused { // for instance what it did itself without getting an answer
 				made, _ = d.made(i)
 			}
 			if !made {
-				return errors.Join(err, p.forget(ref, old, err))
+				return errors.Join(err, p.forget(ref, b.old, err))
 			}
 		}
 		failpoint.Reach("forge/made")
@@ -89,7 +91,7 @@ func (p *pass) do(d deed) error {
 			updates = append(updates, git.RefUpdate{Ref: t.Name, Old: t.ID, New: git.Zero})
 		}
 	}
-	err = p.move(append(updates, git.RefUpdate{Ref: ref, Old: old, New: git.Zero})...)
+	err = p.move(append(updates, git.RefUpdate{Ref: ref, Old: b.old, New: git.Zero})...)
 	failpoint.Reach("forge/noted")
 	p.Log.Info().Str("did", diag.Clean(d.what)).Bool("before", made).Send()
 	return err

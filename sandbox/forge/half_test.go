@@ -60,6 +60,7 @@ func TestHalfApproved(t *testing.T) {
 	h.killedAt("forge/intended")
 	h.p.Give("bob", "")
 	h.p.Say(n, "ann", line)
+	h.killedAt("forge/made") // what ann did is hers, though bob began it
 	h.once(0)
 	gittest.InOrder(t, h.said(n), "is this text, by the word of `ann`")
 	gittest.InOrder(t, h.Run(h.Bare, "git", "log", "-1", "--format=%an", "ward"), "ann")

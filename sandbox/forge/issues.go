@@ -286,7 +286,6 @@ func (r *issue) approve(p *pass) approval {
 				if _, err := p.Ward.as(p.ctx, who, i.Push, draft.Text(), "directive", "new", "--untried", "--bare", p.Ward.Bare, "-F", "-"); err != nil {
 					return err
 				}
-				i.By = who // an earlier one's may have lost the right since
 				ok, err := made(i)
 				if err == nil && !ok {
 					err = fmt.Errorf("%w: no record of its push", errUnknown)
