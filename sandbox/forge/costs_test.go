@@ -11,14 +11,14 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// calls are those of a look, without the one for who asks, which a process makes once.
+// calls are those of a look.
 func (s *scene) calls() (n int) {
 	s.T.Helper()
 	out := s.once(0)
 	if _, err := fmt.Sscanf(out[strings.Index(out, `"calls":`):], `"calls":%d`, &n); err != nil {
 		s.T.Fatalf("%v: %s", err, out)
 	}
-	return n - 1
+	return n
 }
 
 // TestCalls: what a look costs, at rest, at work, and at each step (docs/forge.md).
@@ -33,13 +33,13 @@ func TestCalls(t *testing.T) {
 		most int
 		do   func()
 	}{
-		{"at rest", 3, func() { s.once(0) }},
-		{"an issue is proposed", 8, func() { n = s.forge.issue("greet the user", body) }},
-		{"it is approved", 9, func() { s.forge.comment(s.forge.lead, n, approveLine.FindString(last())) }},
-		{"a claim becomes a request", 13, func() { u = s.begin("D-1"); u.claims("greet.sh", "echo \"Hello, $1.\"\n") }},
-		{"with one issue and one request", 8, func() { s.once(0) }},
-		{"a verdict becomes a status", 11, func() { u.verdict(loop.Exact); u.step("LOOP_CONVERGED", uowComplete); u.push() }},
-		{"a merge is taken", 6, func() {
+		{"at rest", 4, func() { s.once(0) }},
+		{"an issue is proposed", 9, func() { n = s.forge.issue("greet the user", body) }},
+		{"it is approved", 10, func() { s.forge.comment(s.forge.lead, n, approveLine.FindString(last())) }},
+		{"a claim becomes a request", 14, func() { u = s.begin("D-1"); u.claims("greet.sh", "echo \"Hello, $1.\"\n") }},
+		{"with one issue and one request", 9, func() { s.once(0) }},
+		{"a verdict becomes a status", 12, func() { u.verdict(loop.Exact); u.step("LOOP_CONVERGED", uowComplete); u.push() }},
+		{"a merge is taken", 7, func() {
 			p := s.forge.pulls()[0]
 			s.forge.merge(t, p.Number, p.Head.Sha)
 		}},
