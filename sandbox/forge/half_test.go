@@ -69,6 +69,33 @@ func TestHalfApproved(t *testing.T) {
 	}
 }
 
+// TestHalfApprovedOther: who approves another text of an issue whose approval was begun, and is on the
+// host, makes no second directive of it (FORGE-5).
+func TestHalfApprovedOther(t *testing.T) {
+	tier.Full(t, "GitHub's description, and git's own server")
+	h := newHub(t)
+	h.s.User("bob", "User")
+	h.p.Give("bob", "write")
+	n := h.p.Issue("eve", "greet the user", body)
+	h.p.Label(n, "ann", "ward", true)
+	h.once(0)
+	h.p.Rewrite(n, "In Welsh, too.\n\n"+body)
+	h.once(0)
+	lines := approveLine.FindAllString(h.said(n), -1)
+	comment := h.p.Say(n, "bob", lines[0])
+	h.killedAt("forge/made")
+	h.p.Unsay(n, comment)
+	h.p.Say(n, "ann", lines[1])
+	h.once(0)
+	if text := h.Run(h.Bare, "git", "show", "ward:COMMS.md"); len(lines) != 2 || strings.Count(text, "\n### D-") != 1 {
+		t.Errorf("%q: %s", lines, text)
+	}
+	gittest.InOrder(t, h.said(n), "D-1 is this text, by the word of `bob`: "+strings.Fields(lines[0])[2])
+	if refs := h.Run(h.Bare, "git", "for-each-ref", "refs/ward/forge/intent"); refs != "" {
+		t.Error(refs)
+	}
+}
+
 // TestOutOfSight: what the token may no longer see in the middle of a look is no answer to who may
 // write: the verb is acted on when the right is back (FORGE-2, FORGE-5).
 func TestOutOfSight(t *testing.T) {

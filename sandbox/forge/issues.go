@@ -261,25 +261,40 @@ func (p *pass) mayWrite(who client.Person) (bool, error) {
 // approve makes a directive from exactly a proposal's text.
 func (r *issue) approve(p *pass) approval {
 	return func(hash, who string, done func(text string) ([]git.RefUpdate, error)) (d deed, why string) {
-		at := slices.IndexFunc(r.Proposals, func(q proposal) bool { return q.Hash == hash })
+		draft, ok := r.draft(hash)
 		switch {
 		case r.Directive != "":
 			return d, "This issue is " + r.Directive + " already."
-		case at < 0:
+		case !ok:
 			return d, "No proposal on this issue has that hash: copy the whole line of the newest."
 		}
 		by := who // or who did before
-		draft, control := comms.Draft{Title: r.Proposals[at].Title, Body: r.Proposals[at].Text}, p.Settings.Control.Ref()
-		made := func(i intent) (bool, error) {
-			commit, ok, err := p.entered(i, control)
-			if err == nil && ok {
-				by = i.By
-				r.Directive, err = p.directiveOf(commit, draft)
+		family := fmt.Sprintf("%s%d-", approvalKey, r.Number)
+		made := func(intent) (bool, error) { // of another of its texts, too: an issue is one directive
+			begun, err := p.unfinished(family)
+			if err != nil {
+				return false, err
 			}
-			return ok, err
+			for _, t := range begun {
+				of := strings.TrimPrefix(t.Name, intentPrefix+family)
+				i, _, err := load[intent](p, t.Name)
+				if err != nil {
+					return false, err
+				}
+				commit, entered, err := p.entered(i, p.Settings.Control.Ref())
+				if err != nil {
+					return false, err
+				}
+				if draft, ok := r.draft(of); ok && entered {
+					hash, by = of, i.By
+					r.Directive, err = p.directiveOf(commit, draft)
+					return true, err
+				}
+			}
+			return false, nil
 		}
 		return deed{
-			key: fmt.Sprintf("%s%d-%s", approvalKey, r.Number, hash), by: who,
+			key: family + hash, family: family, by: who,
 			what: fmt.Sprintf("make a directive of issue %d, as %s says", r.Number, who),
 			made: made,
 			make: func(i intent) error {
@@ -298,6 +313,15 @@ func (r *issue) approve(p *pass) approval {
 			},
 		}, ""
 	}
+}
+
+// draft is the proposal of that hash.
+func (r *issue) draft(hash string) (comms.Draft, bool) {
+	at := slices.IndexFunc(r.Proposals, func(q proposal) bool { return q.Hash == hash })
+	if at < 0 {
+		return comms.Draft{}, false
+	}
+	return comms.Draft{Title: r.Proposals[at].Title, Body: r.Proposals[at].Text}, true
 }
 
 // directiveOf finds the newest directive with a text in COMMS.md at a commit.

@@ -150,6 +150,12 @@ func (p *Project) Label(n int64, by, label string, on bool) {
 	i.events = append(i.events, e)
 }
 
+// Rewrite changes an issue's text.
+func (p *Project) Rewrite(n int64, body string) {
+	defer p.s.hold()()
+	p.issues[n-1].body = body
+}
+
 // Close closes an issue or a request.
 func (p *Project) Close(n int64) {
 	defer p.s.hold()()
