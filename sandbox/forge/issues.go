@@ -244,7 +244,7 @@ func (p *pass) mayWrite(who client.Person) (bool, error) {
 	if who.Bot || who.Login == "" || who.Login == p.self.Login {
 		return false, nil
 	}
-	if p.mayNot[who.Login] { // who has no right can say a lot, and costs one call
+	if p.mayNot[who.Login] { // who has no right can say a lot, and is asked about once
 		return false, nil
 	}
 	may, err := p.Forge.MayWrite(p.ctx, who.Login)

@@ -207,7 +207,7 @@ func (p *pass) settled() error {
 // anew says how to begin without the records that there are.
 func (p *pass) anew(err error) error {
 	refs := strings.Join([]string{placeRef, forkRef, othersRef, strings.TrimSuffix(issuePrefix, "/"), strings.TrimSuffix(requestPrefix, "/"), strings.TrimSuffix(intentPrefix, "/")}, " ")
-	return diag.Hint(err, "set [forge] back, or begin anew: git -C %s for-each-ref --format='delete %%(refname)' %s | git -C %s update-ref --stdin", diag.Word(p.Ward.Bare), refs, diag.Word(p.Ward.Bare))
+	return diag.Hint(err, "set [forge] and its user's name back, or begin anew: git -C %s for-each-ref --format='delete %%(refname)' %s | git -C %s update-ref --stdin", diag.Word(p.Ward.Bare), refs, diag.Word(p.Ward.Bare))
 }
 
 // sameForge reports whether the pages of two projects are on one forge.
