@@ -48,29 +48,33 @@ var anthropicTools = map[string]check{
 
 var anthropicOwnTool = ownTool(closed(free("type", "name", "cache_control", "strict", "max_characters", "input_examples")))
 
-var anthropicCount = with(map[string]check{
-	"model":    model,
-	"messages": each(open(map[string]check{"content": textOr(each(partOf("", anthropicBlocks)))})),
-	"system":   textOr(each(partOf("", anthropicText))),
-	"tools":    each(byType("custom", anthropicTools)),
-	// Compaction is billed outside the usage that is counted here.
-	"context_management": open(map[string]check{"edits": each(byType("", free("clear_tool_uses_DATE", "clear_thinking_DATE")))}),
-	"thinking":           thoughts,
-	"cache_control":      cacheControl,
-	// These make the provider act,
-	"mcp_servers": refused, "container": refused,
-	// and these cost more than the price table says.
-	"speed": refused, "inference_geo": refused,
-	"tool_choice": textOr(byType("", map[string]check{
-		"auto": anthropicChoice, "any": anthropicChoice, "none": anthropicChoice, "tool": anthropicChoice,
-	})),
-}, "output_config", "output_format")
+func anthropicCount() map[string]check {
+	return with(map[string]check{
+		"model":    model,
+		"messages": each(open(map[string]check{"content": textOr(each(partOf("", anthropicBlocks)))})),
+		"system":   textOr(each(partOf("", anthropicText))),
+		"tools":    each(byType("custom", anthropicTools)),
+		// Compaction is billed outside the usage that is counted here.
+		"context_management": open(map[string]check{"edits": each(byType("", free("clear_tool_uses_DATE", "clear_thinking_DATE")))}),
+		"thinking":           thoughts,
+		"cache_control":      cacheControl,
+		// These make the provider act,
+		"mcp_servers": refused, "container": refused,
+		// and these cost more than the price table says.
+		"speed": refused, "inference_geo": refused,
+		"tool_choice": textOr(byType("", map[string]check{
+			"auto": anthropicChoice, "any": anthropicChoice, "none": anthropicChoice, "tool": anthropicChoice,
+		})),
+	}, "output_config", "output_format")
+}
 
 var anthropicChoice = closed(free("type", "name", "disable_parallel_tool_use"))
 
-var anthropicMessages = merge(anthropicCount, with(map[string]check{
-	"service_tier": only(`"auto"`, `"standard_only"`),
-}, "max_tokens", "metadata", "stop_sequences", "stream", "temperature", "top_k", "top_p"))
+func anthropicMessages() map[string]check {
+	return merge(anthropicCount(), with(map[string]check{
+		"service_tier": only(`"auto"`, `"standard_only"`),
+	}, "max_tokens", "metadata", "stop_sequences", "stream", "temperature", "top_k", "top_p"))
+}
 
 // anthropicBetas are the features, without dates, that a client may enable by header. Others
 // are dropped: they are for refused content anyway, or change the price (context-1m).

@@ -28,35 +28,37 @@ var chatParts = map[string]check{
 }
 
 // n multiplies the output, and audio has its own prices.
-var chatFields = with(map[string]check{
-	"model": model,
-	"messages": each(open(with(map[string]check{
-		"content": textOr(each(partOf("", chatParts))),
-		"audio":   none, // id of a stored answer
-		"images":  none, // in some servers' answers: a picture in no part
-	}, "name", "tool_calls", "function_call", "refusal", "reasoning", "reasoning_content", "reasoning_details"))),
-	"tools": each(byType("", chatTools)),
-	"tool_choice": textOr(byType("", merge(chatTools, map[string]check{
-		"allowed_tools": closed(map[string]check{"type": nil, "allowed_tools": closed(map[string]check{
-			"mode": nil, "tools": each(byType("", chatTools)),
-		})}),
-	}))),
-	"functions":     each(closed(free("name", "description", "parameters"))),
-	"function_call": textOr(closed(free("name"))),
-	"modalities":    each(only(`"text"`)),
-	"n":             only("1", "null"),
-	"store":         no,
-	"service_tier":  openAITiers,
+func chatFields() map[string]check {
+	return with(map[string]check{
+		"model": model,
+		"messages": each(open(with(map[string]check{
+			"content": textOr(each(partOf("", chatParts))),
+			"audio":   none, // id of a stored answer
+			"images":  none, // in some servers' answers: a picture in no part
+		}, "name", "tool_calls", "function_call", "refusal", "reasoning", "reasoning_content", "reasoning_details"))),
+		"tools": each(byType("", chatTools)),
+		"tool_choice": textOr(byType("", merge(chatTools, map[string]check{
+			"allowed_tools": closed(map[string]check{"type": nil, "allowed_tools": closed(map[string]check{
+				"mode": nil, "tools": each(byType("", chatTools)),
+			})}),
+		}))),
+		"functions":     each(closed(free("name", "description", "parameters"))),
+		"function_call": textOr(closed(free("name"))),
+		"modalities":    each(only(`"text"`)),
+		"n":             only("1", "null"),
+		"store":         no,
+		"service_tier":  openAITiers,
 
-	"prompt_cache_retention": retention,
-	"prediction":             predicted,
+		"prompt_cache_retention": retention,
+		"prediction":             predicted,
 
-	// These make the provider, or a routing server, search or choose.
-	"web_search_options": refused, "plugins": refused, "models": refused, "best_of": refused,
-}, "max_tokens", "max_completion_tokens", "temperature", "top_p", "stream", "stream_options", "stop",
-	"presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs", "response_format",
-	"seed", "parallel_tool_calls", "user", "safety_identifier", "prompt_cache_key",
-	"reasoning_effort", "verbosity", "metadata")
+		// These make the provider, or a routing server, search or choose.
+		"web_search_options": refused, "plugins": refused, "models": refused, "best_of": refused,
+	}, "max_tokens", "max_completion_tokens", "temperature", "top_p", "stream", "stream_options", "stop",
+		"presence_penalty", "frequency_penalty", "logit_bias", "logprobs", "top_logprobs", "response_format",
+		"seed", "parallel_tool_calls", "user", "safety_identifier", "prompt_cache_key",
+		"reasoning_effort", "verbosity", "metadata")
+}
 
 // chatTools run in the client.
 var chatTools = map[string]check{
@@ -130,26 +132,28 @@ var responseClientTools = map[string]check{
 	"custom":   closed(free("type", "name", "description", "format")),
 }
 
-var responseFields = with(map[string]check{
-	"model":        model,
-	"input":        textOr(each(partOf("message", responseItems))),
-	"instructions": textOr(noText),
-	"tools":        responseTools,
-	"tool_choice": textOr(byType("", merge(responseChoices, map[string]check{
-		"allowed_tools": closed(map[string]check{"type": nil, "mode": nil, "tools": each(byType("", responseChoices))}),
-	}))),
-	"include":              each(only(`"reasoning.encrypted_content"`, `"message.output_text.logprobs"`)),
-	"store":                no,
-	"background":           no,
-	"previous_response_id": none,
-	"conversation":         none,
-	"prompt":               none,
-	"service_tier":         openAITiers,
+func responseFields() map[string]check {
+	return with(map[string]check{
+		"model":        model,
+		"input":        textOr(each(partOf("message", responseItems))),
+		"instructions": textOr(noText),
+		"tools":        responseTools,
+		"tool_choice": textOr(byType("", merge(responseChoices, map[string]check{
+			"allowed_tools": closed(map[string]check{"type": nil, "mode": nil, "tools": each(byType("", responseChoices))}),
+		}))),
+		"include":              each(only(`"reasoning.encrypted_content"`, `"message.output_text.logprobs"`)),
+		"store":                no,
+		"background":           no,
+		"previous_response_id": none,
+		"conversation":         none,
+		"prompt":               none,
+		"service_tier":         openAITiers,
 
-	"prompt_cache_retention": retention,
-}, "max_output_tokens", "temperature", "top_p", "stream", "stream_options", "parallel_tool_calls",
-	"text", "reasoning", "truncation", "metadata", "user", "safety_identifier",
-	"prompt_cache_key", "top_logprobs", "max_tool_calls")
+		"prompt_cache_retention": retention,
+	}, "max_output_tokens", "temperature", "top_p", "stream", "stream_options", "parallel_tool_calls",
+		"text", "reasoning", "truncation", "metadata", "user", "safety_identifier",
+		"prompt_cache_key", "top_logprobs", "max_tool_calls")
+}
 
 // responseChoices name one of the client's tools.
 var responseChoices = map[string]check{

@@ -43,17 +43,17 @@ func (g *Gateway) providers() (map[config.Provider]*provider, error) {
 			setting:   "[model] anthropic_key_file or ANTHROPIC_API_KEY",
 			authorize: anthropicAuth,
 			endpoints: map[string]*endpoint{
-				"/v1/messages":              {fields: anthropicMessages, part: byType("", anthropicBlocks), answer: anthropicAnswer, limits: []string{"max_tokens"}},
-				"/v1/messages/count_tokens": {fields: anthropicCount, part: byType("", anthropicBlocks), answer: anthropicAnswer, free: true},
+				"/v1/messages":              {fields: anthropicMessages(), part: byType("", anthropicBlocks), answer: anthropicAnswer, limits: []string{"max_tokens"}},
+				"/v1/messages/count_tokens": {fields: anthropicCount(), part: byType("", anthropicBlocks), answer: anthropicAnswer, free: true},
 			},
 		},
 		config.OpenAI: {
 			setting:   "[model] openai_key_file or OPENAI_API_KEY",
 			authorize: func(h http.Header, k Key) { h.Set("Authorization", "Bearer "+k.value) },
 			endpoints: map[string]*endpoint{
-				"/v1/chat/completions": {fields: chatFields, part: byType("", chatParts), answer: chatAnswer, adjust: tellUsage,
+				"/v1/chat/completions": {fields: chatFields(), part: byType("", chatParts), answer: chatAnswer, adjust: tellUsage,
 					limits: []string{"max_tokens", "max_completion_tokens"}},
-				"/v1/responses": {fields: responseFields, part: byType("", responseParts), answer: responseAnswer, adjust: keepNothing,
+				"/v1/responses": {fields: responseFields(), part: byType("", responseParts), answer: responseAnswer, adjust: keepNothing,
 					limits: []string{"max_output_tokens"}},
 			},
 		},
