@@ -67,6 +67,7 @@ type call struct {
 	body         any
 	right        string      // the right that the token needs
 	null         bool        // null is an empty listing
+	apart        bool        // a listing whose entries do not depend on each other: strangers can make one of them large
 	secret       gateway.Key // in the body, so that no error repeats it
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -28,8 +30,18 @@ func one[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, error)
 	return out, nil
 }
 
-// list reads all pages of a listing.
+// list reads all pages of a listing. One that is too large is an error, or read in pages of one, as
+// the call says.
 func list[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, error)) ([]T, error) {
+	all, err := joined(ctx, c, q, make)
+	if q.apart && errors.Is(err, ErrTooMuch) {
+		return apart(ctx, c, q, make)
+	}
+	return all, err
+}
+
+// joined reads the pages of a listing into one.
+func joined[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, error)) ([]T, error) {
 	q.method = http.MethodGet
 	query := url.Values{c.more: {c.size}}
 	for k, v := range q.query {
@@ -66,6 +78,40 @@ func list[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, error
 		query = a.next
 	}
 	return nil, &ErrAnswer{q.String(), fmt.Errorf("%w: the listing has more than %d pages", ErrTooMuch, maxPages)}
+}
+
+// apart reads a listing in pages of one. It leaves out an entry that is so large that maxPages of
+// them would exceed maxAnswer.
+func apart[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, error)) (all []T, err error) {
+	q.method = http.MethodGet
+	query := maps.Clone(q.query)
+	query.Set(c.more, "1")
+	for page := range maxPages {
+		query.Set("page", strconv.Itoa(page+1))
+		q.query = query
+		a, err := c.ask(ctx, q)
+		if errors.Is(err, ErrTooMuch) || len(a.body) > maxAnswer/maxPages {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		var alone []W
+		if err := json.Unmarshal(a.body, &alone); err != nil {
+			return nil, &ErrAnswer{q.String(), err}
+		}
+		if len(alone) == 0 {
+			return all, nil
+		}
+		for _, w := range alone {
+			t, err := make(w)
+			if err != nil {
+				return nil, &ErrAnswer{q.String(), err}
+			}
+			all = append(all, t)
+		}
+	}
+	return nil, &ErrAnswer{q.String(), fmt.Errorf("%w: the listing has more than %d entries, and is too large", ErrTooMuch, maxPages)}
 }
 
 // do sends a request whose answer has no content.

@@ -134,7 +134,7 @@ func filledAll[W, T any](ctx context.Context, g *gitlab, q call, check func(W) (
 
 func (g *gitlab) Labelled(ctx context.Context, label string) ([]Issue, error) {
 	q := g.get("/issues")
-	q.query = url.Values{"labels": {label}, "state": {"opened"}}
+	q.query, q.apart = url.Values{"labels": {label}, "state": {"opened"}}, true
 	keep := func(w labIssue) bool { return w.State == "opened" && slices.Contains(w.Labels, label) }
 	return filledAll(ctx, g, q, labIssue.checked, keep, func(ctx context.Context, w labIssue) (Issue, error) {
 		issue, err := g.issue(ctx, w)

@@ -82,7 +82,7 @@ type labelEvent struct {
 // labelled lists the open issues with a label; events is where an issue's events are read.
 func (h *hub) labelled(ctx context.Context, label string, query url.Values, events func(context.Context, int64) ([]labelEvent, error)) ([]Issue, error) {
 	q := h.get("/issues")
-	q.query = query
+	q.query, q.apart = query, true
 	wires, err := list(ctx, h.conn, q, func(w wireIssue) (wireIssue, error) {
 		_, err := w.into()
 		return w, err

@@ -1,6 +1,11 @@
 package client
 
 import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,5 +56,46 @@ func TestGitLabLabel(t *testing.T) {
 	}
 	if made, err := f.Label(t.Context(), "Bug"); err != nil || made {
 		t.Errorf("one that is there: %v %v\n%s", made, err, asked())
+	}
+}
+
+// TestLabelledApart: one issue that is too large to be read hides no other.
+func TestLabelledApart(t *testing.T) {
+	for _, kind := range []string{"gitea", "github"} {
+		t.Run(kind, func(t *testing.T) {
+			f := asked(t, kind, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				issue := func(n, size int) {
+					fmt.Fprintf(w, `{"number":%d,"title":"t","state":"open","user":{"id":1,"login":"ann"},"labels":[{"name":"ward"}],"updated_at":"2026-11-30T12:00:00Z","body":"`, n)
+					io.WriteString(w, strings.Repeat("x", size)+`"}`)
+				}
+				size := map[int]int{1: 10, 2: maxAnswer, 3: maxAnswer / maxPages, 4: 10}
+				q := r.URL.Query()
+				alone := q.Get("limit") == "1" || q.Get("per_page") == "1"
+				page, _ := strconv.Atoi(q.Get("page"))
+				io.WriteString(w, "[")
+				switch {
+				case !strings.HasSuffix(r.URL.Path, "/issues"): // an issue's events
+				case !alone:
+					for n := 1; n <= 4; n++ {
+						if n > 1 {
+							io.WriteString(w, ",")
+						}
+						issue(n, size[n])
+					}
+				case page <= 4:
+					issue(page, size[page])
+				}
+				io.WriteString(w, "]")
+			})
+			issues, err := f.Labelled(t.Context(), "ward")
+			var numbers []int64
+			for _, i := range issues {
+				numbers = append(numbers, i.Number)
+			}
+			if err != nil || !slices.Equal(numbers, []int64{1, 4}) {
+				t.Errorf("%v %v", numbers, err)
+			}
+		})
 	}
 }
