@@ -17,7 +17,7 @@ require (
 	github.com/containers/podman/v5 v5.4.2
 	github.com/containers/storage v1.57.2
 	github.com/creack/pty v1.1.24
-	github.com/fsnotify/fsnotify v1.8.0
+	github.com/fsnotify/fsnotify v1.10.1
 	github.com/go-git/go-billy/v5 v5.9.2
 	github.com/go-git/go-git/v5 v5.19.3
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
