@@ -150,7 +150,10 @@ func (m *Mount) check() error {
 // checkSource refuses host directories that contain or are a control interface of the host,
 // under any name: symbolic links are resolved first.
 func checkSource(source string) error {
-	if !filepath.IsAbs(source) || strings.ContainsAny(source, ",\n") {
+	if strings.ContainsAny(source, ",\n") {
+		return refuse(fmt.Sprintf("a bind of %q", source), "a mount's options cannot have a comma or a line end in a path: move it")
+	}
+	if !filepath.IsAbs(source) {
 		return refuse(fmt.Sprintf("a bind of %q", source), "it is not an absolute path")
 	}
 	real, err := filepath.EvalSymlinks(source)

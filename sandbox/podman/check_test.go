@@ -78,6 +78,7 @@ func TestCheck(t *testing.T) {
 		{"host's kernel", bind("/proc")},
 		{"host's kernel", bind("/sys/fs/cgroup")},
 		{"not an absolute path", bind("srv")},
+		{"cannot have a comma", bind("/srv/a,b")},
 		{"not there", bind("/no/such/directory")},
 		{"bind of the file", bind(file)},
 	} {
