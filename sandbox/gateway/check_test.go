@@ -106,7 +106,7 @@ func TestUnknownTextPasses(t *testing.T) {
 		},
 		"/openai/v1/chat/completions": {
 			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"hint","hint":{"words":"a b"}}],"origin":"tui"}]}`,
-			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"hint","pid":7,"valid":true,"path":"C:/x","at":"a/b.go:7","schema":{"type":"object","properties":{"type":{"type":["string","null"]}}}}]}],
+			`{"model":"gpt-test","messages":[{"role":"user","content":[{"type":"hint","pid":7,"id":7,"call_id":7,"valid":true,"path":"C:/x","at":"a/b.go:7","schema":{"type":"object","properties":{"type":{"type":["string","null"]}}}}]}],
 			  "tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"f"}}]}},"functions":[{"name":"f","parameters":{"type":"object"}}],"function_call":{"name":"f"}}`,
 		},
 		"/openai/v1/responses": {

@@ -54,7 +54,7 @@ func unknown(name string, v jsontext.Value, s *seen) error {
 	case '[':
 		return elements(v, func(_ int, element jsontext.Value) error { return unknown(name, element, s) })
 	case '0':
-		if marked.MatchString(name) {
+		if isID(name) && marked.MatchString(name) {
 			return errStored
 		}
 	case '{':
@@ -114,7 +114,7 @@ func isSchemaType(v jsontext.Value) bool {
 var ownIDs = []string{"id", "callid", "toolcallid", "tooluseid", "itemid", "userid", "parentid"}
 
 // marked matches a name whose last word is id. Other words end in these letters, such as valid.
-var marked = pattern.New(`(?:[a-z0-9]I|[_-]i|[_-]I|^i)[dD]s?$`)
+var marked = pattern.New(`(?:[a-z0-9]I|[_-][iI])[dD]s?$`)
 
 var errStored = errors.New("an id of what the provider keeps")
 
