@@ -84,6 +84,7 @@ func TestTaken(t *testing.T) {
 	}{
 		"go: a goroutine is ended":         {"go", goMain(begun + walks), goWork("\nimport \"runtime\"\n", "func Double(n int) int { runtime.Goexit(); return 1 }\n"), "go test ./...", nil, []string{"calc_test.go: TestAll: the function in line 12, by example.org/calc.Double"}},
 		"go: by testing's own":             {"go", goMain(begun + walks), goWork("\nimport \"testing\"\n", "func Double(n int) int { new(testing.T).SkipNow(); return 1 }\n"), "go test ./...", nil, []string{"calc_test.go: TestAll: the function in line 12, by example.org/calc.Double"}},
+		"go: the test goes on at once":     {"go", goMain(begun + strings.Replace(walks, "defer all.Done()", "defer func() { all.Done(); select {} }()", 1)), goWork("\nimport \"testing\"\n", "func Double(n int) int { new(testing.T).SkipNow(); return 1 }\n"), "go test ./...", nil, []string{"calc_test.go: TestAll: the function in line 12, by example.org/calc.Double"}},
 		"go: honest":                       {"go", goMain(begun + walks), goWork("", good), "go test ./...", nil, nil},
 		"go: the test ends it":             {"go", goMain("package calc\n\nimport (\n\t\"runtime\"\n\t\"testing\"\n)\n\n" + own), goWork("", good), "go test ./...", nil, nil},
 		"go: arguments":                    {"go", shorts, goWork("\nimport \"os\"\n", goBad("os.Args = append(os.Args, \"-test.short\")")), "go test ./...", []string{"calc_test.go: os.Args", "calc_test.go: the flag test.short"}, nil},

@@ -116,7 +116,8 @@ const goBegun = `
 var goQuoted = pattern.New(`"([A-Za-z_]\w*)"`)
 
 // A function literal in a test reports if something else ends its goroutine: nothing after it is
-// compared then, and a deferred call lets the test go on. The runtime runs its deferred calls from
+// compared then, and a deferred call lets the test go on, which may end the process: the report is
+// deferred again after each of them, so that it comes before it. The runtime runs deferred calls from
 // runtime.Goexit. A test that failed or was skipped has ended the goroutine itself, and so has a Goexit
 // in the test's text. A function that takes a type of package testing is a test of its own, which go
 // test watches.
@@ -160,6 +161,13 @@ func goTaken(f *ast.FuncDecl, parameter, text string, at func(token.Pos) int, m 
 		if lit, ok := n.(*ast.FuncLit); ok && !goTakesTest(lit) {
 			inside := at(lit.Body.Lbrace) + 1
 			edits = append(edits, edit{inside, inside, fmt.Sprintf("\ndefer wardEnd%d()\n", len(names))})
+			ast.Inspect(lit.Body, func(n ast.Node) bool {
+				if d, ok := n.(*ast.DeferStmt); ok { // the report comes before what this lets go on
+					edits = append(edits, edit{at(d.End()), at(d.End()), fmt.Sprintf("; defer wardEnd%d()", len(names))})
+				}
+				_, inner := n.(*ast.FuncLit)
+				return !inner
+			})
 			closures += fmt.Sprintf("\twardEnd%d := func() { wardEnds(%[1]d) }\n", len(names))
 			names = append(names, strconv.Quote(fmt.Sprintf("%s: the function in line %d, by ", f.Name.Name, 1+strings.Count(text[:at(lit.Pos())], "\n"))))
 		}
