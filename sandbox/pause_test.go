@@ -50,7 +50,8 @@ func (d *desk) push(subject string) {
 	await.True(d.t, "the push goes in, though the host may report between fetch and push", func() (ok bool) {
 		d.Git("pull", "--quiet", "--rebase")
 		out, err := d.Push("main")
-		if err != nil && !strings.Contains(out, "fetch first") && !strings.Contains(out, "non-fast-forward") {
+		lost := func(says string) bool { return strings.Contains(out, says) } // git's client, its server, or the gate
+		if err != nil && !slices.ContainsFunc([]string{"fetch first", "non-fast-forward", "someone pushed first"}, lost) {
 			d.t.Fatal(err, out)
 		}
 		return err == nil
