@@ -55,29 +55,39 @@ func joined[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, err
 		if err != nil {
 			return nil, err
 		}
-		var page []W
-		if err := json.Unmarshal(a.body, &page); err != nil {
-			return nil, &ErrAnswer{q.String(), err}
-		}
-		if page == nil && !q.null {
-			return nil, &ErrAnswer{q.String(), errors.New("it is null and no list")}
-		}
 		if bytes += len(a.body); bytes > maxAnswer {
 			return nil, &ErrAnswer{q.String(), fmt.Errorf("%w: the listing has more than %d MiB", ErrTooMuch, maxAnswer>>20)}
 		}
-		for _, w := range page {
-			t, err := make(w)
-			if err != nil {
-				return nil, &ErrAnswer{q.String(), err}
-			}
-			all = append(all, t)
+		page, err := entries(q, a.body, make)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, page...)
 		if a.next == nil {
 			return all, nil
 		}
 		query = a.next
 	}
 	return nil, &ErrAnswer{q.String(), fmt.Errorf("%w: the listing has more than %d pages", ErrTooMuch, maxPages)}
+}
+
+// entries converts the entries of a listing's page.
+func entries[W, T any](q call, body []byte, make func(W) (T, error)) (all []T, err error) {
+	var page []W
+	if err := json.Unmarshal(body, &page); err != nil {
+		return nil, &ErrAnswer{q.String(), err}
+	}
+	if page == nil && !q.null {
+		return nil, &ErrAnswer{q.String(), errors.New("it is null and no list")}
+	}
+	for _, w := range page {
+		t, err := make(w)
+		if err != nil {
+			return nil, &ErrAnswer{q.String(), err}
+		}
+		all = append(all, t)
+	}
+	return all, nil
 }
 
 // apart reads a listing in pages of one. It leaves out an entry that is so large that maxPages of
@@ -96,20 +106,14 @@ func apart[W, T any](ctx context.Context, c *conn, q call, make func(W) (T, erro
 		if err != nil {
 			return nil, err
 		}
-		var alone []W
-		if err := json.Unmarshal(a.body, &alone); err != nil {
-			return nil, &ErrAnswer{q.String(), err}
+		alone, err := entries(q, a.body, make)
+		if err != nil {
+			return nil, err
 		}
 		if len(alone) == 0 {
 			return all, nil
 		}
-		for _, w := range alone {
-			t, err := make(w)
-			if err != nil {
-				return nil, &ErrAnswer{q.String(), err}
-			}
-			all = append(all, t)
-		}
+		all = append(all, alone...)
 	}
 	return nil, &ErrAnswer{q.String(), fmt.Errorf("%w: the listing has more than %d entries, and is too large", ErrTooMuch, maxPages)}
 }
