@@ -99,12 +99,12 @@ func isSchemaType(v jsontext.Value) bool {
 	case '"':
 		return slices.Contains(schemaTypes, string(v))
 	case '[':
-		return elements(v, func(_ int, element jsontext.Value) error {
-			if !slices.Contains(schemaTypes, string(element)) {
-				return errStored
-			}
+		all := true
+		err := elements(v, func(_ int, element jsontext.Value) error {
+			all = all && slices.Contains(schemaTypes, string(element))
 			return nil
-		}) == nil
+		})
+		return all && err == nil
 	}
 	return v.Kind() == '{'
 }
