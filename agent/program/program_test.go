@@ -222,7 +222,7 @@ func TestInvocation(t *testing.T) {
 	}
 	p.Config.Model.Command = []string{"there-is-no-such-program"}
 	if _, err := p.Solve(t.Context(), ""); !stop.Is(err, stop.Missing) {
-		t.Errorf("whoever can bring it is waited for: %v", err)
+		t.Errorf("a missing program waits for the admin: %v", err)
 	}
 }
 

@@ -46,7 +46,7 @@ func TestCloneWithoutFilter(t *testing.T) {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}
-	// What is no clone at all is no matter of filters.
+	// A failure before there is a clone has nothing to do with filters.
 	out, err = p.Try(dir, env, "", "git-ward", "clone", filepath.Join(dir, "none.git"), "none")
 	if err == nil || strings.Contains(out, "filter") {
 		t.Errorf("%v\n%s", err, out)
