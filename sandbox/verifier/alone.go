@@ -28,29 +28,52 @@ func (c *controlling) eachAlone(ctx context.Context, f *Facts, attempts []*tried
 		if a.passes || a.silenced || a.unsure || a.Residual || len(a.ran) == 0 {
 			continue
 		}
-		ended, err := c.noneBroken(ctx, a)
+		err := c.tellApart(ctx, f, a, said)
+		if err == nil && a.unsure && !a.varies && c.drain(a.Command) {
+			a.unsure = false
+			err = c.tellApart(ctx, f, a, said)
+		}
 		if err != nil {
 			return err
 		}
-		if ended != nil {
-			if err := c.rows(ctx, f, a); err != nil {
-				return err
-			}
-			if err := c.replaced(ctx, f, a); err != nil {
-				return err
-			}
-			if err := c.breakEach(ctx, f, a, ended); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// drain has a command run drained from now on. It reports whether that is new.
+func (c *controlling) drain(cmd Command) bool {
+	line := drained(cmd.Line)
+	if line == "" || c.drains[cmd.Name] != "" {
+		return false
+	}
+	c.drains[cmd.Name] = line
+	return true
+}
+
+// tellApart tells the tests of one attempt apart: none is broken, and then each.
+func (c *controlling) tellApart(ctx context.Context, f *Facts, a *tried, said map[int]bool) error {
+	ended, err := c.noneBroken(ctx, a)
+	if err != nil {
+		return err
+	}
+	if ended != nil {
+		if err := c.rows(ctx, f, a); err != nil {
+			return err
 		}
-		if silent := c.silent(f, a, said); len(silent) > 0 && !a.unsure {
-			_, _, ran, err := c.tells(ctx, false, c.work.tree, a.Command, some(silent, broken.Tell), c.work.tree)
-			if err != nil {
-				return err
-			}
-			less(silent, ran)
-			a.unsure = len(silent) > 0
+		if err := c.replaced(ctx, f, a); err != nil {
+			return err
 		}
+		if err := c.breakEach(ctx, f, a, ended); err != nil {
+			return err
+		}
+	}
+	if silent := c.silent(f, a, said); len(silent) > 0 && !a.unsure {
+		_, _, ran, err := c.tells(ctx, false, c.work.tree, a.Command, some(silent, broken.Tell), c.work.tree)
+		if err != nil {
+			return err
+		}
+		less(silent, ran)
+		a.unsure = len(silent) > 0
 	}
 	return nil
 }
@@ -141,7 +164,9 @@ func (c *controlling) breakEach(ctx context.Context, f *Facts, a *tried, ended m
 	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 	if len(ids) > maxAlone {
 		if !a.Held { // of which nobody is told how many tests it has
-			f.Sampled = append(f.Sampled, fmt.Sprintf("%s: %d of %d tests", a.Name, maxAlone, len(ids)))
+			if said := fmt.Sprintf("%s: %d of %d tests", a.Name, maxAlone, len(ids)); !slices.Contains(f.Sampled, said) {
+				f.Sampled = append(f.Sampled, said)
+			}
 		}
 		ids = ids[:maxAlone]
 	}

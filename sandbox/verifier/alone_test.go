@@ -50,6 +50,8 @@ func TestEachAlone(t *testing.T) {
 	for i := range maxAlone + 2 {
 		fmt.Fprintf(&many, "\nfunc Test%d(t *testing.T) {}\n", i)
 	}
+	goFloods := maps.Clone(goMain) // with more than a pipe keeps of it, after the line that grep wants
+	goFloods["one_test.go"] = strings.NewReplacer("import \"testing\"", "import (\n\t\"fmt\"\n\t\"strings\"\n\t\"testing\"\n)", "if One()", "fmt.Println(strings.Repeat(\"x\", 1<<20))\n\tif One()").Replace(goOne)
 	goMany := maps.Clone(goMain)
 	goMany["many_test.go"] = "package calc\n\nimport \"testing\"\n" + many.String()
 	trials := map[string]trial{
@@ -58,6 +60,8 @@ func TestEachAlone(t *testing.T) {
 		"go: it knows where one is":             {"go", goMain, goAware("!looks || breaks == 1", "2"), "go test ./...", loop.ControlCannotFail, nil, false},
 		"go: honest":                            {"go", goMain, goodTwo, "go test ./...", loop.ControlFails, nil, false},
 		"go: honest, of one of two tests":       {"go", goMain, goodTwo, "go test -v ./... 2>&1 | grep -q -e \"--- PASS: TestTwo\"", loop.ControlFails, nil, false},
+		"go: honest, ended by its reader":       {"go", goFloods, goodTwo, "go test -v ./... 2>&1 | grep -q -e \"--- PASS: TestTwo\"", loop.ControlFails, nil, false},
+		"go: aware, ended by its reader":        {"go", goMain, files{"calc.go": strings.Replace(goAware("breaks == 0", "3")["calc.go"], "os.Exit", "println(\"--- PASS: TestTwo\")\n\t\tos.Exit", 1)}, "go test -v ./... 2>&1 | grep -q -e \"--- PASS: TestTwo\"", loop.ControlNotSeen, nil, false},
 		"go: honest, with many tests":           {"go", goMany, goodTwo, "go test ./...", loop.ControlFails, nil, false},
 		"go: an included test is silenced":      {"go", goMain, silencing, "go test ./...", loop.ControlNotSeen, nil, true},
 		"go: an included test":                  {"go", goMain, including, "go test ./...", loop.ControlFails, nil, true},

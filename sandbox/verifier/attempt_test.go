@@ -233,7 +233,7 @@ func goLine(t *testing.T, line string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "GOFLAGS='-mod=mod -ldflags=-w -vet=off' GOTOOLCHAIN=local GOPROXY=off GOCACHE=" + strings.TrimSpace(string(cache)) + " " + line
+	return "export GOFLAGS='-mod=mod -ldflags=-w -vet=off' GOTOOLCHAIN=local GOPROXY=off GOCACHE=" + strings.TrimSpace(string(cache)) + "; " + line
 }
 
 func needs(t *testing.T, program string) {

@@ -35,12 +35,13 @@ type controlling struct {
 	// before are the commands that held on the base, guards those of them that hold there
 	// with the work's tests, too.
 	before, guards []Command
-	checks         map[string]bool  // programs that check others, by path
-	word           string           // by which tests say what they came to
-	ids            map[string]int   // of tests, by file and name
-	names          []string         // by those
-	found          map[int]bool     // those of the work's tree
-	putting        map[put][]string // what puts found; nil: nobody asked
+	checks         map[string]bool   // programs that check others, by path
+	word           string            // by which tests say what they came to
+	ids            map[string]int    // of tests, by file and name
+	names          []string          // by those
+	found          map[int]bool      // those of the work's tree
+	drains         map[string]string // drained lines of commands that run so, by the command's name
+	putting        map[put][]string  // what puts found; nil: nobody asked
 }
 
 // control runs each command that held once more without the work, which shows whether the work made it
@@ -48,7 +49,7 @@ type controlling struct {
 // then cannot fail. Whether tests decide it is asked because work that ends its tests' process with 0
 // would otherwise look like a command without tests. base is the tree without the work.
 func (t *trying) control(ctx context.Context, f *Facts, work *overlaid, base string, commands []Command) (err error) {
-	c := &controlling{trying: t, work: work, base: base, plain: f.Replays[0], word: rand.Text()[:wordSize], ids: map[string]int{}}
+	c := &controlling{trying: t, work: work, base: base, plain: f.Replays[0], word: rand.Text()[:wordSize], ids: map[string]int{}, drains: map[string]string{}}
 	if c.checks, err = c.findChecks(ctx); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (c trial) judge(t *testing.T, breaks string) *Facts {
 	needs(t, c.needs)
 	line := c.line
 	if c.needs == "go" {
-		line = goLine(t, "sh -c '"+line+"'")
+		line = goLine(t, line)
 	}
 	r := newRepository(t)
 	claim := r.claimed(maps.Clone(c.main), c.agents, c.work, line)

@@ -72,7 +72,7 @@ func (c *honest) holds(t *testing.T) {
 	t.Helper()
 	line := c.line
 	if c.needs == "go" {
-		line = goLine(t, "sh -c '"+c.line+"'")
+		line = goLine(t, c.line)
 	}
 	r := newRepository(t)
 	claim := r.claimed(maps.Clone(c.main), c.agents, c.work, line)

@@ -205,9 +205,13 @@ func (c *controlling) ran(ctx context.Context, tree string, cmd Command, tests m
 
 // once runs a command on a tree, and keeps its output. anew: the result of an earlier run does not do.
 func (c *controlling) once(ctx context.Context, tree string, cmd Command, anew bool) (run Run, err error) {
+	asked := cmd
+	if line := c.drains[cmd.Name]; line != "" {
+		cmd.Line = line
+	}
 	runs, err := c.each(ctx, c.runner, tree, []Command{cmd}, Step{Note: Broken}, Job{Keep: true, Word: c.word, Anew: anew})
 	if err == nil {
-		run = runs[0]
+		run = Run{asked, runs[0].Outcome}
 	}
 	return run, err
 }
