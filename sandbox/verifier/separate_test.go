@@ -62,7 +62,7 @@ func TestSeparate(t *testing.T) {
 			needs(t, c.needs)
 			line := c.line
 			if c.needs == "go" {
-				line = "export " + goLine(t, "&& "+line)
+				line = goLine(t, line)
 			}
 			r := newRepository(t)
 			c.main = maps.Clone(c.main)
