@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// MissingTool is a program that a directive's command needs, and that is missing where
-// commands run.
+// MissingTool is a program that a directive's command needs and that is not installed where the
+// command runs.
 type MissingTool struct {
 	Tool    string `json:"tool"`
 	Command string `json:"command"` // the line that wants it
-	Place   string `json:"place"`   // where it is not: "the image NAME"
-	Remedy  string `json:"remedy"`  // what brings it there
+	Place   string `json:"place"`   // where it was looked for: "the image NAME"
+	Remedy  string `json:"remedy"`  // how to install it
 }
 
-// Words is the full sentence for a person.
+// Words describes the missing program in one sentence for people.
 func (m MissingTool) Words() string {
 	return fmt.Sprintf("%s: not found in %s (`%s` needs it); %s", m.Tool, m.Place, m.Command, m.Remedy)
 }
 
-// Lacking is the verdict where a program is missing: NONE, for that reason.
+// Lacking returns v with m as its reason. A verdict other than NONE is returned unchanged.
 func (v Verdict) Lacking(m MissingTool) Verdict {
 	if v.Verdict == None {
 		v.MissingTool, v.Reason = &m, m.Words()
@@ -27,8 +27,7 @@ func (v Verdict) Lacking(m MissingTool) Verdict {
 	return v
 }
 
-// Unproved is the verdict where the program that was claimed has passed no probation: NONE,
-// for that reason.
+// Unproved turns a verdict into NONE because the claimed program has not passed its probation.
 func (v Verdict) Unproved(reason string) Verdict {
 	if v.Verdict != None {
 		v.Verdict, v.Lane, v.Rung, v.Untried, v.Reason = None, LaneC, 0, true, reason
@@ -36,8 +35,8 @@ func (v Verdict) Unproved(reason string) Verdict {
 	return v
 }
 
-// Lacks is the decision when something is missing that the loop cannot provide: a program that
-// decides, the claimed program's probation, or the PM's word. missing is false if nothing is.
+// Lacks returns the decision if the verdict waits for something that the loop cannot provide: a
+// missing program, the claimed program's probation, or the PM's word. Otherwise missing is false.
 func (v Verdict) Lacks() (d Decision, missing bool) {
 	switch {
 	case v.MissingTool != nil:
@@ -50,13 +49,13 @@ func (v Verdict) Lacks() (d Decision, missing bool) {
 	return d, false
 }
 
-// The kinds of runs of all commands.
+// RunEnd.Kind: why all commands were run.
 const (
 	RunPlain       = "plain"
-	RunAgain       = "again"        // the same once more, for rung 274177
-	RunAll         = "all"          // on all of the claim (PROOF-1)
-	RunShuffled    = "shuffled"     // tests in another order, as far as the tools can
-	RunCold        = "cold"         // without any build that was kept
+	RunAgain       = "again"        // a repetition, for rung 274177
+	RunAll         = "all"          // on the whole claim (PROOF-1)
+	RunShuffled    = "shuffled"     // tests in another order, where the runner supports it
+	RunCold        = "cold"         // without cached builds
 	RunSecondImage = "second_image" // [verify] second_image
 )
 
@@ -64,38 +63,32 @@ const (
 const (
 	ControlFails         = "fails" // as it should
 	ControlCannotFail    = "cannot_fail"
-	ControlVaries        = "varies"         // a test fails for no more than being looked at
-	ControlNotSeen       = "not_seen"       // it fails, and no test, or not each, was seen to come to its end
-	ControlAnyValue      = "any_value"      // something decides it, and not by what it compares with
-	ControlNotApplicable = "not_applicable" // what Ward can break was broken, and decides it not
-	ControlNotTried      = "not_tried"      // the work's own program decides it, and nothing could be broken
+	ControlVaries        = "varies"         // a test that passed fails when it only reports its result, or is broken alone
+	ControlNotSeen       = "not_seen"       // it fails, but not every test was seen to run to its end
+	ControlAnyValue      = "any_value"      // it passes with other expected values
+	ControlNotApplicable = "not_applicable" // nothing that Ward could break changed its result
+	ControlNotTried      = "not_tried"      // only the work's own program decides it; Ward could break nothing
 )
 
 // Refuted reports whether a command counts as not met because of its control.
 func Refuted(says string) bool { return says == ControlCannotFail || says == ControlVaries }
 
-// ControlRuns is how often controls run a command at most: twice without the work, then with its
-// tests, with each test broken, and once for tests that are gone; four times to tell what tests
-// decide, or eight times three for tests that did not run; eight times with other values or no
-// truths, twice with the work's programs ending at once, twice with them saying how they were
-// started, three times for rows of tables, and once to see which files are compared with and
-// twice for each of eight kinds of them. Of a command that tests decide each of eight is
-// broken alone, with six runs beside, single comparisons are asked, and each of six of the work's
-// sources twice whether it checks; four programs are asked alone with other values, or no truths,
-// and three times once more. What the PM's line breaks is found in two runs, and eight files of it
-// are broken alone. Of another command, six of the work's files are changed three times each, and
-// once all of them.
+// ControlRuns bounds how often the controls run one command. The largest parts: 24 runs (three for
+// each of eight) for tests that did not run; 17 for files that the command compares with (one to
+// find them, two for each of eight kinds); eight tests broken one at a time; two runs for each of
+// six of the work's sources; and 19 where no tests decide (six files of the work, three changes
+// each, then all at once). AskRuns is for single comparisons.
 const ControlRuns = 116 + AskRuns
 
-// MaxAsked bounds how many comparisons of a command's tests are asked by themselves whether
-// another value would have done, and AskRuns how many runs of it that takes (PROOF-3).
+// MaxAsked bounds how many comparisons of a command's tests are tried one at a time with another
+// value; AskRuns bounds the runs of the command that this takes (PROOF-3).
 const (
 	MaxAsked = 16
 	AskRuns  = 3 * MaxAsked
 )
 
-// ControlWords are what the controls of a command say, for people; before: it held without
-// the work, too.
+// ControlWords describes the result of a command's controls for people; before says that the
+// command also passed without the work.
 func ControlWords(says string, before bool) string {
 	words := map[string]string{
 		ControlFails:         "it fails with every test broken, as it should",
@@ -115,14 +108,14 @@ func ControlWords(says string, before bool) string {
 	return words
 }
 
-// RunEnd is how a run of all commands ended: the first exit code that is not 0.
+// RunEnd is the result of a run of all commands: the first exit code other than 0, or 0.
 type RunEnd struct {
 	Kind string `json:"kind"`
 	Exit int    `json:"exit"`
 }
 
-// Mutants has the results of changing the claim's own lines, one at a time. A change that the
-// commands did not notice survived.
+// Mutants counts mutations of the claim's own lines, made one at a time. A mutant survives if
+// every command still passes.
 type Mutants struct {
 	Made     int      `json:"made"`
 	Killed   int      `json:"killed"`

@@ -7,11 +7,11 @@ import (
 	"git-ward/internal/diag"
 )
 
-// HeldOut stands in a verdict for the command of a criterion that the PM holds out (PROOF-5).
+// HeldOut replaces the command of a held-out criterion in a verdict (PROOF-5).
 const HeldOut = "held out"
 
-// Surface has what the Go files that the work changed show to other packages: a hash of all of it
-// before the work and after, and the declarations that are gone or new. A changed one is both.
+// Surface is the exported interface of the Go files that the work changed: its hash before and
+// after the work, and the declarations removed and added. A changed declaration is in both lists.
 type Surface struct {
 	Before string   `json:"before"`
 	After  string   `json:"after"`
@@ -19,8 +19,8 @@ type Surface struct {
 	New    []string `json:"new"`
 }
 
-// Reached is the verdict with the rung that it reaches by itself: all that rung 65537 needs is
-// made by the host and stands in the verdict (003, section 11).
+// Reached raises v to rung 65537 if v alone proves it: the host makes all that this rung needs and
+// writes it into the verdict (003, section 11).
 func (v Verdict) Reached() Verdict {
 	if v.Rung == Rung274177 && len(v.missing65537()) == 0 {
 		v.Rung = Rung65537
@@ -28,8 +28,8 @@ func (v Verdict) Reached() Verdict {
 	return v
 }
 
-// missing65537 is what the rung needs beyond two plain runs (LOOP-11; 003, section 11) and the
-// verdict does not show, and what its runs showed to be lacking.
+// missing65537 lists the requirements of rung 65537 beyond two plain runs (LOOP-11; 003, section
+// 11) that v does not meet.
 func (v Verdict) missing65537() (missing []string) {
 	did := func(kinds ...string) bool {
 		return slices.ContainsFunc(v.Runs, func(r RunEnd) bool { return slices.Contains(kinds, r.Kind) && r.Exit == 0 })
@@ -54,15 +54,15 @@ func (v Verdict) missing65537() (missing []string) {
 	return append(missing, v.drift()...)
 }
 
-// paraphrased reports whether the goal in other words came to the same verdict: criteria that the
-// PM holds out are met.
+// paraphrased reports whether held-out criteria, which state the goal in other words, are met, and
+// at least one of them failed before the work.
 func (v Verdict) paraphrased() bool {
 	held := v.where(func(o Outcome) bool { return o.Command == HeldOut })
 	asks := slices.ContainsFunc(held, func(o Outcome) bool { return !o.Before }) // one that held before says nothing of the work
 	return asks && !slices.ContainsFunc(held, func(o Outcome) bool { return o.failed() })
 }
 
-// drift is what the work changed, or may have, and no criterion explains.
+// drift lists changes, seen or possible, that no criterion explains.
 func (v Verdict) drift() (list []string) {
 	held := v.where(func(o Outcome) bool { return o.Before && o.Command != HeldOut && !o.failed() })
 	if v.Suite == nil && len(held) == 0 {
@@ -77,7 +77,7 @@ func (v Verdict) drift() (list []string) {
 	return list
 }
 
-// where are the criteria's outcomes of a kind.
+// where returns the criteria's outcomes for which so is true.
 func (v Verdict) where(so func(Outcome) bool) []Outcome {
 	return slices.DeleteFunc(slices.Clone(v.Criteria), func(o Outcome) bool { return !so(o) })
 }

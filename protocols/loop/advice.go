@@ -10,26 +10,26 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Cause says why a loop ended, as far as the advice depends on it. The exit alone is not
-// enough: a tampered test and a spent budget both end EXIT_BUDGET_EXCEEDED, and more
-// iterations help only one of them (WORK-5).
+// Cause says why a loop ended, in as much detail as advice needs. The exit alone is not enough: a
+// tampered test and a spent budget both end in EXIT_BUDGET_EXCEEDED, but more iterations help only
+// with the second (WORK-5).
 type Cause string
 
 // The causes.
 const (
 	Proved      Cause = "proved"          // a verdict proves the work
 	AlreadyTrue Cause = "already_true"    // a verdict proves the project as it is
-	WithChanges Cause = "with_changes"    // it does, and the claim has more than work
-	Doubted     Cause = "doubted"         // it does, and it names what speaks against that
+	WithChanges Cause = "with_changes"    // a verdict proves the work, but the claim has other changes, too
+	Doubted     Cause = "doubted"         // a verdict proves the work, but names doubts
 	NotTaken    Cause = "not_included"    // it passes only by the PM's word
 	Tampered    Cause = "tampered"        // the claim changed what is frozen, and fails
-	NoTool      Cause = "missing_tool"    // a command that decides was not found where it ran
-	NoProgram   Cause = "missing_program" // a step's, or the worker's, was not found where it works
-	Grew        Cause = "grew"            // residuals
-	Iterations  Cause = "iterations"      // are spent
-	Effort      Cause = "effort"          // tool calls or seconds are
-	Unpaid      Cause = "unpaid"          // tokens or money are
-	Capped      Cause = "capped"          // tokens or money are that the directive itself allows
+	NoTool      Cause = "missing_tool"    // a program of a deciding command was not found where it runs
+	NoProgram   Cause = "missing_program" // a program of a step or of the worker was not found
+	Grew        Cause = "grew"            // the residual grew
+	Iterations  Cause = "iterations"      // the iterations are spent
+	Effort      Cause = "effort"          // the tool calls or seconds are spent
+	Unpaid      Cause = "unpaid"          // the admin's tokens or money are spent
+	Capped      Cause = "capped"          // the directive's own limit of tokens or money is reached
 	Pressed     Cause = "pressed"         // backpressure: a STOP, a disk, a rate limit, an outage
 	Unjudged    Cause = "unjudged"        // no verdict came
 	Refused     Cause = "refused"         // the remote did not take the work
@@ -52,8 +52,8 @@ func (a Advice) String() string {
 	return a.Type + " (" + a.Why + ")"
 }
 
-// cause is derived from the loop's end. The verdict's facts come first: a loop whose tool is
-// missing also runs out of iterations, or diverges.
+// cause derives the cause from the loop's end. It looks at the verdict first, because a loop
+// without its tool also runs out of iterations or diverges.
 func (o Outcomes) cause() Cause {
 	v := o.Verdict
 	switch {
@@ -103,23 +103,23 @@ func (o Outcomes) cause() Cause {
 	return Stuck
 }
 
-// LaunchTime is the setting that says how long a launch may work, as a limit that is met.
+// LaunchTime names the setting that limits how long a launch may work, for Outcomes.Limit.
 const LaunchTime = "[budget] time"
 
-// capped reports whether it is the directive's own limit of tokens or money that is spent.
+// capped reports whether the loop reached the directive's own limit of tokens or money.
 func (o Outcomes) capped() bool {
 	return o.Over != "" && o.Status == ExitBudgetExceeded && (o.Limit == comms.KeyMaxTokens || o.Limit == comms.KeyMaxCost)
 }
 
-// remedies are who can mend a cause, and what a person can type about it, the likeliest first.
+// remedies says who can fix a cause and what that person can type, likeliest first.
 type remedies struct {
 	by   uow.Mender
 	list []Advice
 }
 
-// remedy is the table of both by cause. {d} is the directive, {u} its unit, {what} the cause's
-// details, {next} the command by which the unit goes on (uow.Record.Next), or which opens the next
-// one where it has ended, {admin} what the admin does about a missing program.
+// remedy maps each cause to its remedies. {d} is the directive, {u} its unit, {what} the details of
+// the cause, {next} the command that resumes the unit (uow.Record.Next) or, if it has ended, opens
+// the next one, and {admin} what the admin does about a missing program.
 var remedy = map[Cause]remedies{
 	Proved: {uow.ByPM, []Advice{
 		{"git ward review {d}", "shows it"},
@@ -208,12 +208,12 @@ var remedy = map[Cause]remedies{
 	}},
 }
 
-// By is who can mend a cause.
+// By returns who can fix the cause.
 func (c Cause) By() uow.Mender { return remedy[c].by }
 
-// Advice is what a person can do about how the loop of a unit, such as D-1.1, ended. What is what
-// the cause is about, in a few words; next is the command by which the unit goes on, "" where none
-// does. It is the first: what comes before it in the table does not help that unit.
+// Advice lists what a person can do after the loop of a unit, such as D-1.1, ended. what is the
+// detail of the cause in a few words; next is the command that resumes the unit, "" for none. It
+// comes first: the entries before it in the table do not help that unit.
 func (c Cause) Advice(unit, what, next string) []Advice {
 	directive, _, _ := strings.Cut(unit, ".")
 	fill := strings.NewReplacer("{next}", cmp.Or(next, "git ward uow fork "+unit), "{d}", directive, "{what}", what, "{admin}", uow.NoTool.Mend(unit))
@@ -231,7 +231,7 @@ func (c Cause) Advice(unit, what, next string) []Advice {
 	return append([]Advice{{Type: next}}, list...)
 }
 
-// about is the detail of a cause, for Advice.
+// about returns the detail of the cause, for Advice.
 func (o Outcomes) about() string {
 	switch v := o.Verdict; o.cause() {
 	case WithChanges:
@@ -261,7 +261,7 @@ func (o Outcomes) about() string {
 	return ""
 }
 
-// some are the first paths of a list, and the number of the others.
+// some joins the first five paths of a list and counts the rest.
 func some(paths []string) string {
 	const most = 5
 	if len(paths) > most {
@@ -270,8 +270,8 @@ func some(paths []string) string {
 	return strings.Join(paths, ", ")
 }
 
-// Advice is what a person can do about the end that a report tells of; next is the command by which
-// its unit goes on, "" where none does.
+// Advice lists what a person can do after the end that the report describes; next is the command
+// that resumes its unit, "" for none.
 func (r Report) Advice(next string) (list []string) {
 	for _, a := range r.Cause.Advice(r.LoopID, r.About, next) {
 		list = append(list, a.String())
@@ -293,12 +293,12 @@ func (o Outcomes) next() string {
 	return r.Next()
 }
 
-// Step is the reason of the unit's step at a loop's end: the stop's own, or what the exit gives.
+// Step maps a stop reason to the reason of the unit's last step; exit is the default.
 func (r StopReason) Step(exit uow.Reason) uow.Reason { return cmp.Or(steps[r], exit) }
 
 var steps = map[StopReason]uow.Reason{BackpressureSignal: uow.Backpressure, NotIncluded: uow.NotIncluded, ToolMissing: uow.NoTool, StartFailed: uow.NotStarted, VerdictUnavailable: uow.VerdictTimeout}
 
-// recommendation is 003's field of a spent budget (section 16).
+// recommendation returns the field that 003 requires for a spent budget (section 16).
 func (c Cause) recommendation() string {
 	switch c {
 	case Iterations, Effort, Capped:

@@ -19,7 +19,7 @@ const (
 	BenchmarkAdapt Profile = "benchmark_adapt"
 )
 
-// scales are the profiles' scales in percent: sweeps (iterations, seconds), calls.
+// scales has each profile's factors in percent: sweep for iterations and seconds, calls for tool calls.
 var scales = map[Profile]struct{ sweep, calls int }{
 	Strict:         {100, 100},
 	Fast:           {50, 50},
@@ -29,12 +29,12 @@ var scales = map[Profile]struct{ sweep, calls int }{
 // The clamps of 003, section 6.2: scaling never goes below them.
 const (
 	clampIterations = 3
-	clampCalls      = 40  // an iteration
-	clampSeconds    = 600 // an iteration
+	clampCalls      = 40  // per iteration
+	clampSeconds    = 600 // per iteration
 )
 
-// Base has config.toml's defaults for what a directive leaves out: config.Loop, field by
-// field.
+// Base has config.toml's defaults for options that a directive leaves out. It has the fields of
+// config.Loop.
 type Base struct {
 	Profile                  string
 	Rp                       string // decimal
@@ -46,8 +46,8 @@ type Base struct {
 	DependsOn                []string // host:port that must answer
 }
 
-// Main is what main says about a directive's units: the directive, nil when it is
-// gone, with the host's settings, and the policy's file, nil when there is none.
+// Main reads what main says about a directive's units. d is nil if main no longer has the
+// directive; policy is the content of the policy's file, nil if there is none.
 func Main(d *comms.Directive, base Base, policy []byte) (*uow.Main, []diag.Diagnostic) {
 	m := &uow.Main{}
 	if d != nil {
@@ -59,9 +59,8 @@ func Main(d *comms.Directive, base Base, policy []byte) (*uow.Main, []diag.Diagn
 	return m, found
 }
 
-// Limits are a loop's budget. Iterations are hard (the host counts them in the
-// journal), seconds are the launcher's clock; tool calls are held by the agent's
-// own process (LOOP-4).
+// Limits is a loop's budget. The host counts iterations in the journal, and the launcher's clock
+// counts seconds; only the agent's own process enforces the limit of tool calls (LOOP-4).
 type Limits struct {
 	Profile                  Profile  `json:"profile"`
 	MaxIterations            int      `json:"max_iterations"`
@@ -72,9 +71,8 @@ type Limits struct {
 	Reductions               []string `json:"reductions"` // what the profile took, for budget_reduction.log
 }
 
-// LimitsOf takes a directive's own numbers as they stand, and scales and clamps
-// the others by its profile (LOOP-4). A clamp never raises a number above what
-// config.toml says.
+// LimitsOf keeps the numbers that a directive states, and scales and clamps the others by its
+// profile (LOOP-4). A clamp never raises a number above the one in config.toml.
 func LimitsOf(o comms.Options, base Base) Limits {
 	l := Limits{Profile: Profile(o.Profile), Reductions: []string{}}
 	if l.Profile == "" {
@@ -107,12 +105,12 @@ type Usage struct {
 	Iteration int `json:"iteration"`
 	ToolCalls int `json:"tool_calls"`
 	Seconds   int `json:"seconds"`
-	// Model is what the worker says that its model used; nil where nobody counted.
+	// Model is the worker's own count of what its model used; nil if it did not count.
 	Model *ModelUsage `json:"model,omitempty"`
 }
 
-// ModelUsage is a worker's own count of turns and tokens, for people. The gateway's count
-// decides what a directive may use.
+// ModelUsage is a worker's own count of turns and tokens, for people. Budgets are enforced by the
+// gateway's count.
 type ModelUsage struct {
 	Turns  int64 `json:"turns"`
 	Input  int64 `json:"input_tokens"`
@@ -120,7 +118,7 @@ type ModelUsage struct {
 	Output int64 `json:"output_tokens"`
 }
 
-// plus is the sum of two, of which one may not be known.
+// plus returns the sum; nil is not counted.
 func (m *ModelUsage) plus(n *ModelUsage) *ModelUsage {
 	if m == nil || n == nil {
 		return cmp.Or(m, n)
@@ -128,17 +126,17 @@ func (m *ModelUsage) plus(n *ModelUsage) *ModelUsage {
 	return &ModelUsage{m.Turns + n.Turns, m.Input + n.Input, m.Cached + n.Cached, m.Output + n.Output}
 }
 
-// BudgetLog is budget_log.json: what an iteration used, and what all used so far. A restart
-// reads it, so that it refills no budget.
+// BudgetLog is budget_log.json: what an iteration used, and what all iterations used so far. A
+// restarted loop reads it, so that a restart does not refill the budget.
 type BudgetLog struct {
 	SchemaVersion string  `json:"schema_version"`
 	LoopID        string  `json:"loop_id"`
 	Limits        Limits  `json:"limits"`
-	Total         *Usage  `json:"total,omitempty"` // its iteration is how many there are; nil before the first
-	Iterations    []Usage `json:"iterations"`      // this one's, alone
+	Total         *Usage  `json:"total,omitempty"` // Iteration is their number; nil before the first
+	Iterations    []Usage `json:"iterations"`      // only this iteration's
 }
 
-// Next is the log of the iteration after this one.
+// Next returns the log after one more iteration, which used u.
 func (b BudgetLog) Next(u Usage) BudgetLog {
 	total := b.Used()
 	total.Iteration++
@@ -149,7 +147,7 @@ func (b BudgetLog) Next(u Usage) BudgetLog {
 	return b
 }
 
-// Used is the use of all iterations.
+// Used returns what all iterations used.
 func (b BudgetLog) Used() Usage {
 	if b.Total != nil {
 		return *b.Total
@@ -157,8 +155,8 @@ func (b BudgetLog) Used() Usage {
 	return Usage{}
 }
 
-// Exhausted names the first limit that is reached (003, section 14); iterations
-// are those of the journal, over all units of the directive's text.
+// Exhausted returns the first limit that is reached (003, section 14). iterations is the journal's
+// count over all units of the directive's text.
 func (l Limits) Exhausted(iterations int, u Usage) (StopReason, bool) {
 	switch {
 	case iterations >= l.MaxIterations:
@@ -176,7 +174,7 @@ type Remaining struct {
 	Seconds    int `json:"seconds_remaining"`
 }
 
-// Remaining is the budget left after iterations and usage, never below zero.
+// Remaining returns the budget left after iterations and usage, never below zero.
 func (l Limits) Remaining(iterations int, u Usage) Remaining {
 	return Remaining{max(0, l.MaxIterations-iterations), max(0, l.MaxTotalToolCalls-u.ToolCalls), max(0, l.MaxTotalSeconds-u.Seconds)}
 }

@@ -20,7 +20,7 @@ const (
 // same for its three roles.
 const CycleRole = "Scout, Solver, Skeptic mini-cycle"
 
-// StateSummary is where the loop stands, read from artifacts only.
+// StateSummary is the loop's progress, read from artifacts only.
 type StateSummary struct {
 	Iteration int      `json:"iteration_number"`
 	Residual  Residual `json:"residual_current"`
@@ -28,7 +28,7 @@ type StateSummary struct {
 	Open      []string `json:"criteria_still_open"`
 }
 
-// Capsule is the context normal form: all that a fresh subagent is told (003, section 4).
+// Capsule is everything that a new subagent is told (003, section 4: the context normal form).
 type Capsule struct {
 	Goal         string       `json:"goal_statement"`
 	Criteria     []string     `json:"acceptance_criteria"`
@@ -41,8 +41,8 @@ type Capsule struct {
 	Role         string       `json:"subagent_role"`
 }
 
-// Sources is what a capsule is built from: files of commits, notes and the
-// journal, never a memory.
+// Sources is the input of Build. All of it comes from commits, notes and the journal, none from a
+// process's memory.
 type Sources struct {
 	Declaration Declaration
 	Limits      Limits
@@ -51,14 +51,13 @@ type Sources struct {
 	Used        Usage
 	Last        *Certificate // of the iteration before; nil before the first
 	Learnings   string       // LEARNINGS.md as the record has it
-	Manifest    Artifacts    // the newest: what the iteration before left
-	Newest      *Link        // that manifest's, which names all before it; nil before the first
+	Manifest    Artifacts    // of the iteration before
+	Newest      *Link        // to that manifest, which links the ones before it; nil before the first
 }
 
-// Build makes an iteration's capsule in canonical JSON (RFC 8785) and the
-// [COMPACTION] log line, "" when the learnings were not compacted. The same
-// sources give the same bytes on every machine. Findings say what may not enter a
-// capsule; there is none then.
+// Build returns an iteration's capsule in canonical JSON (RFC 8785) and the [COMPACTION] log line,
+// "" if the learnings were not compacted. The same sources give the same bytes on every machine.
+// If found is not empty, it says what a capsule may not contain, and capsule is nil.
 func Build(s Sources) (capsule []byte, log string, found []string) {
 	learnings, log := Compact(normalize(portable(s.Learnings)))
 	manifest := s.Manifest
@@ -93,8 +92,8 @@ func Build(s Sources) (capsule []byte, log string, found []string) {
 	return capsule, log, nil
 }
 
-// normalize takes out of the learnings what breaks determinism: the dates on which
-// loops started, and line ends of other systems.
+// normalize removes what differs between runs and systems: the dates on which loops started, and
+// CRLF line ends.
 func normalize(learnings string) string {
 	var kept []string
 	for line := range strings.SplitSeq(strings.ReplaceAll(learnings, "\r\n", "\n"), "\n") {
@@ -105,10 +104,9 @@ func normalize(learnings string) string {
 	return strings.Join(kept, "\n")
 }
 
-// Check says what a capsule holds that it may not (003, section 4.1): a reference
-// to a talk without an artifact, a machine's own path, a broken link, a required
-// field that is empty. The goal and the criteria are the PM's words and are never
-// touched.
+// Check lists the violations of 003, section 4.1: a reference to a conversation without an artifact,
+// a path of one machine, a broken link, an empty required field, a required skill that is missing.
+// The PM's words (goal, criteria, marked lines of the learnings) may refer to anything.
 func (c Capsule) Check() []string {
 	var list []string
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Lane says how far a statement can be trusted (003, section 5.2). People read its Words; the
-// letters stay in evidence files.
+// Lane says how far a statement can be trusted (003, section 5.2). Evidence files have the letters;
+// people read Words.
 type Lane string
 
 // The lanes.
@@ -38,16 +38,16 @@ func laneOf(certificate string) Lane {
 	return LaneC
 }
 
-// Met says whether one criterion is met; nil means not evaluated, which never counts as met
-// (003, section 12).
+// Met is one line of the checklist. Met.Met is nil if the criterion was not evaluated, which never
+// counts as met (003, section 12).
 type Met struct {
 	Criterion string `json:"criterion"`
 	Met       *bool  `json:"met"`
 	Evidence  string `json:"evidence_link"`
 }
 
-// HistoryWindow is how many residuals a certificate lists: enough for every decision, so that
-// certificates do not grow. FullHistory has all of them.
+// HistoryWindow is how many residuals a certificate lists at most. A certificate does not grow with
+// the loop, and no decision needs more; FullHistory reads all.
 const HistoryWindow = 32
 
 // Certificate is certificate.json of an iteration.
@@ -63,27 +63,27 @@ type Certificate struct {
 	Earlier       int        `json:"residual_history_earlier,omitzero"` // how many there are before these
 	Checklist     []Met      `json:"acceptance_criteria_checklist"`
 	Direction     Direction  `json:"direction"`
-	Commit        string     `json:"commit"`           // the claimed one, which has the verdict; "" for none
-	Record        string     `json:"record,omitempty"` // the claim's commit on the unit's record
+	Commit        string     `json:"commit"`           // the claimed commit that the verdict judges; "" for none
+	Record        string     `json:"record,omitempty"` // the commit of the unit's record that the claim names
 	Reason        string     `json:"reason"`
-	Left          []string   `json:"left,omitempty"` // what is no work; the verdict's
+	Left          []string   `json:"left,omitempty"` // the changes that the verdict left out of the work
 }
 
-// Findings is everything that decides a certificate.
+// Findings is the input of Certify.
 type Findings struct {
 	Declaration Declaration
 	Limits      Limits
 	Iteration   int        // the one that ends, from 0
 	Spent       int        // iterations of the directive's text in all its units, this one included
 	Used        Usage      // of the whole loop
-	History     []Residual // of the iterations before; the newest of them will do
-	Earlier     int        // how many residuals there are before History
-	Verdict     *Verdict   // the host's, on this iteration's claim; nil when there is none
+	History     []Residual // of the iterations before, or the last HistoryWindow of them
+	Earlier     int        // the number of residuals before History
+	Verdict     *Verdict   // the host's verdict on this iteration's claim; nil for none
 	Signals     []Signal
-	Over        string // why a budget is spent that Limits do not count: tokens, money, the launch's time; "" for none
+	Over        string // why a budget outside Limits is spent (tokens, money, the launch's time); "" if none is
 }
 
-// exhausted names the budget that is spent, and says so in words.
+// exhausted returns the stop reason of a spent budget and a description for people.
 func (f Findings) exhausted() (reason StopReason, words string, spent bool) {
 	if reason, spent := f.Limits.Exhausted(f.Spent, f.Used); spent || f.Over == "" {
 		return reason, "the budget is spent", spent
@@ -91,9 +91,9 @@ func (f Findings) exhausted() (reason StopReason, words string, spent bool) {
 	return MaxToolCalls, f.Over, true
 }
 
-// Certify decides an iteration's certificate in the order of 003, section 2.4:
-// DIVERGED, then EXACT or CONVERGED, then TIMEOUT, then BACKPRESSURE. EXACT and
-// CONVERGED come from the host's verdict and from nothing else.
+// Certify makes an iteration's certificate. It tries the types in the order of 003, section 2.4:
+// DIVERGED, then EXACT or CONVERGED, then TIMEOUT, then BACKPRESSURE. Only the host's verdict can
+// make it EXACT or CONVERGED.
 func Certify(f Findings) Certificate {
 	c := Certificate{SchemaVersion: LinearVersion, LoopID: f.Declaration.LoopID, Iteration: f.Iteration, Type: None, Rp: f.Declaration.Rp,
 		Checklist: []Met{}}
@@ -121,12 +121,12 @@ func Certify(f Findings) Certificate {
 	return c
 }
 
-// Ended is how many iterations of its unit have ended with this one.
+// Ended returns the number of the unit's ended iterations, this one included.
 func (c Certificate) Ended() int { return c.Earlier + len(c.History) }
 
-// FullHistory is the residuals of all iterations of a unit up to a certificate's: each
-// certificate lists some, and the one before these the ones before. at gives the
-// certificate of an iteration, nil for none.
+// FullHistory returns the residuals of all iterations of a unit, up to the last certificate's. A
+// certificate lists at most HistoryWindow of them, so it also reads earlier certificates: at
+// returns the certificate of an iteration, nil for none.
 func FullHistory(last Certificate, at func(iteration int) (*Certificate, error)) ([]Residual, error) {
 	windows := [][]Residual{last.History}
 	for c := &last; c.Earlier > 0; {
@@ -159,8 +159,8 @@ func (c *Certificate) checklist(f Findings) {
 	}
 }
 
-// Problems says what is wrong with a certificate that claims success (003,
-// sections 2.5 and 12): a forbidden state, and EXIT_BLOCKED.
+// Problems lists what is wrong with a certificate that claims success (003, sections 2.5 and 12).
+// Such a certificate is a forbidden state and leads to EXIT_BLOCKED.
 func (c Certificate) Problems() []string {
 	var list []string
 	if c.Type == Exact || c.Type == Converged {
@@ -196,8 +196,8 @@ func (c Certificate) Problems() []string {
 	return list
 }
 
-// Decision is the machine's next event, with the reason if it leads to an exit. Only the
-// machine says which exit it is.
+// Decision is the machine's next event, with the stop reason if the event leads to an exit. The
+// machine alone decides which exit.
 type Decision struct {
 	Event  Event
 	Reason StopReason
@@ -210,8 +210,8 @@ func (f Findings) Budget() (d Decision, spent bool) {
 	return Decision{BudgetExhausted, reason, words}, spent
 }
 
-// Decide is BUDGET_CHECK: one event, by the order of 003, section 2.4. That the
-// certificate holds, and that the learnings are written, are Violations' to see.
+// Decide returns the event of BUDGET_CHECK, in the order of 003, section 2.4. Violations checks
+// that the certificate holds and that the learnings are written.
 func Decide(f Findings, c Certificate) Decision {
 	switch c.Type {
 	case Diverged:

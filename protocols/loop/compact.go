@@ -8,31 +8,29 @@ import (
 	"git-ward/internal/diag"
 )
 
-// MaxLearnings is the size of LEARNINGS.md beyond which it is compacted, and which it
-// never has after that: 8,000 tokens of four bytes (003, section 5.3; LOOP-3).
+// MaxLearnings bounds LEARNINGS.md in bytes: 8,000 tokens of four bytes (003, section 5.3; LOOP-3).
+// A longer file is compacted until it fits.
 const MaxLearnings = 8000 * 4
 
-// What compaction leaves, in bytes where nothing else is said.
+// What compaction keeps, in bytes unless a comment gives another unit.
 const (
 	keepInFull  = 3                    // iterations, the newest
-	maxEntry    = 6000                 // of one iteration in full
-	maxForeign  = 2000                 // what the loop did not write
-	maxHeader   = 500                  // a loop's own lines
-	maxLoops    = 4                    // each for itself; what is older is one line for all
-	minFacts    = 4000                 // statements of lane A
-	compactedTo = MaxLearnings * 3 / 4 // so that not every iteration compacts
+	maxEntry    = 6000                 // one iteration in full
+	maxForeign  = 2000                 // text that the loop did not write
+	maxHeader   = 500                  // the lines below a loop's heading
+	maxLoops    = 4                    // loops with a section of their own; one line counts the older ones
+	minFacts    = 4000                 // at least, for statements of lane A
+	compactedTo = MaxLearnings * 3 / 4 // the target size, so that not every iteration compacts
 )
 
-// Compact shortens LEARNINGS.md when it is over MaxLearnings. The newest three
-// iterations stay in full, and what the PM said; older ones become a witness line each, in
-// their own words, and where those have no room one line for each loop that counts them; a
-// [COMPACTION] line says so.
+// Compact shortens LEARNINGS.md if it is over MaxLearnings. The newest three iterations and the
+// PM's lines stay in full. Each older iteration becomes one witness line that quotes it; witness
+// lines without room become one line per loop that counts them.
 //
-// Statements of lane A are kept, each once with its newest artifact. If they are too many for
-// the file, a line counts the oldest ones and says where they are: in their iterations' entry
-// files, which no one can change.
+// Statements of lane A are kept, each once, with its newest artifact. If the file has no room for
+// all, a line counts the oldest and names the entry files that have them; those never change.
 //
-// It returns the log line, "" when nothing was done; compacting twice changes nothing.
+// log is the [COMPACTION] line, "" if nothing was done. Compacting twice changes nothing.
 func Compact(file string) (compacted, log string) {
 	if len(file) <= MaxLearnings {
 		return file, ""
@@ -46,7 +44,7 @@ func Compact(file string) (compacted, log string) {
 		rest -= size(l.facts) + size(l.witnesses)
 		witnesses += size(l.witnesses)
 	}
-	// A line for the sum of older ones in each loop comes when some have no room.
+	// Reserve one line per loop that counts the statements and witnesses without room.
 	rest += maxLine * len(m.loops)
 	words := min(witnesses, minWitnesses, max(0, MaxLearnings-rest-minFacts))
 	m.sumUp(max(compactedTo-rest-words, min(minFacts, MaxLearnings-rest-words)))
@@ -67,8 +65,8 @@ func distilledWords(first, last string, lines int) string {
 	return fmt.Sprintf("the iterations from %q to %q to %s", first, last, diag.Count(lines, "witness line"))
 }
 
-// distill takes all iterations but the newest into their loops' sums. It returns the
-// headings of the first and the last that went.
+// distill moves all iterations but the newest into their loops' sums. It returns the headings of
+// the first and the last iteration that it moved.
 func (m *memory) distill() (first, last string) {
 	room, kept := keepInFull*maxEntry, 0
 	for _, it := range slices.Backward(m.iterations) {
@@ -77,7 +75,7 @@ func (m *memory) distill() (first, last string) {
 			room -= size
 			continue
 		}
-		kept = keepInFull // no older one stays when a newer one goes
+		kept = keepInFull // an older iteration never stays after a newer one was moved
 		it.gone = true
 	}
 	for _, it := range m.iterations { // oldest first, so that the newest statement counts
@@ -91,7 +89,7 @@ func (m *memory) distill() (first, last string) {
 		m.loop(it.loop).distill(it)
 	}
 	m.iterations = slices.DeleteFunc(m.iterations, func(it *told) bool { return it.gone })
-	for _, it := range m.iterations { // what stands in full need not stand twice
+	for _, it := range m.iterations { // do not repeat a statement of an iteration kept in full
 		for _, line := range it.lines {
 			if strings.HasPrefix(line, laneAMark) {
 				m.loop(it.loop).drop(line)
@@ -101,7 +99,7 @@ func (m *memory) distill() (first, last string) {
 	return first, last
 }
 
-// forgetLoops makes one line of the oldest loops, where there are many.
+// forgetLoops merges the oldest loops into one line if there are more than maxLoops.
 func (m *memory) forgetLoops() {
 	for i := 0; len(m.loops) > maxLoops && i < len(m.loops)-1; {
 		l := m.loops[i]
@@ -120,7 +118,7 @@ type keptLine interface{ text() string }
 func (f fact) text() string    { return f.line }
 func (w witness) text() string { return w.line }
 
-// size is what lines take, each with its line's end.
+// size returns the lines' size in bytes, newlines included.
 func size[T keptLine](list []T) (bytes int) {
 	for _, s := range list {
 		bytes += len(s.text()) + 1
@@ -128,9 +126,9 @@ func size[T keptLine](list []T) (bytes int) {
 	return bytes
 }
 
-// fitting is from which line on they have room, and what of it is left: none where
-// one has to go, because an older one that is shorter would stand without what came
-// after it.
+// fitting returns the index of the first line of the longest suffix that fits in room, and the room
+// left. If not all lines fit, left is 0: otherwise an older loop's lines could stay although a
+// newer line had to go.
 func fitting[T keptLine](list []T, room int) (from, left int) {
 	from = len(list)
 	for from > 0 && size(list[from-1:from]) <= room {
@@ -143,8 +141,8 @@ func fitting[T keptLine](list []T, room int) (from, left int) {
 	return from, room
 }
 
-// sumUp keeps the newest statements of lane A that have room, the newest loop's first,
-// and counts the others.
+// sumUp keeps the newest statements of lane A that fit in room, the newest loop's first, and counts
+// the others.
 func (m *memory) sumUp(room int) {
 	for _, l := range slices.Backward(m.loops) {
 		var keep int

@@ -5,16 +5,15 @@ import (
 	"slices"
 )
 
-// What the controls of a verdict's criteria say, and what of it speaks against its own word.
+// The results of the controls of a verdict's criteria, and the doubts that follow from them.
 
-// HeldBefore reports whether every criterion was already met before the work, so that none
-// says anything about it (PROOF-3).
+// HeldBefore reports whether every criterion was met before the work. Then none proves anything
+// about the work (PROOF-3).
 func (v Verdict) HeldBefore() bool {
 	return len(v.Criteria) > 0 && !slices.ContainsFunc(v.Criteria, func(o Outcome) bool { return !o.Before })
 }
 
-// AnyValue are the criteria whose tests decide them by something else than what they compare
-// with (PROOF-3).
+// AnyValue lists the criteria that pass even if their tests compare with other values (PROOF-3).
 func (v Verdict) AnyValue() []string {
 	return v.controlled(func(o Outcome) bool { return o.Control == ControlAnyValue })
 }
@@ -28,14 +27,14 @@ func (v Verdict) controlled(so func(Outcome) bool) (list []string) {
 	return list
 }
 
-// NotSeen are the criteria that did not hold before the work and fail with every test broken,
-// but of whose tests none, or not each, was seen to come to its end (PROOF-3).
+// NotSeen lists the criteria that failed before the work and fail with every test broken, but not
+// all of whose tests were seen to run to their end (PROOF-3).
 func (v Verdict) NotSeen() []string {
 	return v.controlled(func(o Outcome) bool { return o.Control == ControlNotSeen && !o.Before })
 }
 
-// Hear adds the controls' results for held-out criteria, which only the host knows, to the
-// verdict. Those criteria are its last ones; "" means that none was tried (PROOF-5).
+// Hear returns the verdict with the controls' results for held-out criteria, which only the host
+// knows. Those are the last criteria; "" means that no control was tried (PROOF-5).
 func (v Verdict) Hear(says []string) Verdict {
 	v.Criteria = slices.Clone(v.Criteria)
 	for i, o := range slices.Backward(v.Criteria) {
@@ -49,14 +48,14 @@ func (v Verdict) Hear(says []string) Verdict {
 	return v
 }
 
-// Doubt is something that a verdict itself names against its result (PROOF-2 to PROOF-4).
+// Doubt is a reason, named by the verdict itself, not to trust its result (PROOF-2 to PROOF-4).
 type Doubt struct {
-	One, Many string   // what it is, of one of Of, and of more
-	Of        []string // tests or criteria; none where One says all
-	Seen      bool     // it was seen of the work; else it is what nobody could find out
+	One, Many string   // what the doubt is, in the singular and the plural
+	Of        []string // the tests, criteria or files in doubt; empty if One says all
+	Seen      bool     // the work was seen to do it; false if Ward could not find out
 }
 
-// Words are the doubt in a line: how many there are, and which.
+// Words describes the doubt on one line: how many tests, criteria or files, and which.
 func (d Doubt) Words() string {
 	switch n := len(d.Of); n {
 	case 0:
@@ -68,7 +67,7 @@ func (d Doubt) Words() string {
 	}
 }
 
-// Lines are the doubt, one line per item.
+// Lines describes the doubt with one line for each element of Of.
 func (d Doubt) Lines() []string {
 	if len(d.Of) == 0 {
 		return []string{d.One}
@@ -76,8 +75,8 @@ func (d Doubt) Lines() []string {
 	return each(d.Of, func(of string) string { return d.One + ": " + of })
 }
 
-// Against lists all doubts that the verdict names. Everyone who acts on a verdict or shows it
-// asks this function, so that no reader misses a doubt.
+// Against lists all doubts that the verdict names. All code that acts on a verdict or shows it
+// calls Against, so that no reader misses a doubt.
 func (v Verdict) Against() (list []Doubt) {
 	of := func(seen bool, one, many string, names []string) {
 		if len(names) > 0 {
@@ -125,8 +124,9 @@ func (v Verdict) AgainstBeyond(known Verdict) (list []Doubt) {
 	return list
 }
 
-// Guarded is the verdict where what held before the work is not enough: EXACT needs a
-// criterion that did not, CONVERGED a residual, or either the PM's word (PROOF-3).
+// Guarded returns the verdict that v becomes if guards are not enough: EXACT needs a criterion that
+// failed before the work, CONVERGED a residual that was not yet below R_p; else v waits for the
+// PM's word (PROOF-3).
 func (v Verdict) Guarded() Verdict {
 	reason := "every criterion held before the work, so none proves it"
 	switch {

@@ -18,19 +18,18 @@ const (
 	Diverged         = "DIVERGED"
 )
 
-// The versions of evidence files. LinearVersion is that of the files which go on from those
-// of the iteration before: manifests, budget logs and certificates.
+// The schema versions of evidence files. LinearVersion is for files that continue the previous
+// iteration's: manifests, budget logs and certificates.
 const (
 	SchemaVersion = "1.0"
 	LinearVersion = "2.0"
 )
 
-// CriteriaOpen is the residual metric of a directive that names none: how many
-// acceptance criteria are not met.
+// CriteriaOpen is the default residual metric: the number of acceptance criteria that are not met.
 const CriteriaOpen = "acceptance criteria that are not met"
 
-// Criterion is one acceptance criterion; without a command the Skeptic's evidence
-// decides, and EXACT is barred (COMMS-2).
+// Criterion is one acceptance criterion. Without a command, the Skeptic's evidence decides it, and
+// the verdict cannot be EXACT (COMMS-2).
 type Criterion struct {
 	Text    string `json:"text"`
 	Command string `json:"command"`
@@ -56,12 +55,12 @@ type Declaration struct {
 	Frozen         []string    `json:"frozen"`
 	Profile        Profile     `json:"profile"`
 	RungTarget     int         `json:"verification_rung_target"`
-	SkillPack      []string    `json:"skill_pack,omitempty"` // of control's skills when the loop began, or was taken up
+	SkillPack      []string    `json:"skill_pack,omitempty"` // from the control branch, when the loop began or resumed
 }
 
-// Declare reads a directive: the loop's declaration, its limits, and what is
-// missing, by name. Anything missing is EXIT_NEED_INFO before the first iteration
-// (003, section 3.2; LOOP-1).
+// Declare returns a directive's declaration, its limits, and the names of the fields that it lacks.
+// If it lacks any, the loop ends in EXIT_NEED_INFO before the first iteration (003, section 3.2;
+// LOOP-1).
 func Declare(unit string, d comms.Directive, base Base) (Declaration, Limits, []string) {
 	o := d.Options
 	limits := LimitsOf(o, base)
@@ -93,7 +92,7 @@ func Declare(unit string, d comms.Directive, base Base) (Declaration, Limits, []
 	return p, limits, p.Missing()
 }
 
-// goal is the directive's full text: its title and what is below it.
+// goal joins the directive's title and text.
 func goal(d comms.Directive) string {
 	if d.Goal == "" {
 		return d.Title.Raw()
@@ -104,8 +103,8 @@ func goal(d comms.Directive) string {
 	return d.Title.Raw() + "\n\n" + d.Goal
 }
 
-// Missing lists what the loop cannot begin without (003, section 14:
-// null_detected). An empty list of criteria is not "all criteria met".
+// Missing lists the required fields that are empty (003, section 14: null_detected). An empty list
+// of criteria does not mean that all criteria are met.
 func (p Declaration) Missing() []string {
 	var missing []string
 	if p.Goal == "" {
@@ -126,7 +125,7 @@ func (p Declaration) Missing() []string {
 	return missing
 }
 
-// NeedReason is the stop reason for what is missing.
+// NeedReason returns the stop reason for missing fields.
 func NeedReason(missing []string) StopReason {
 	if slices.Contains(missing, "goal") || slices.Contains(missing, "acceptance_criteria") {
 		return NullInput

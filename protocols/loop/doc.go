@@ -4,12 +4,11 @@
 //
 // # Who decides what
 //
-// Nobody certifies himself. The agent declares (Declaration), works, and claims
-// a commit. The host runs the criteria elsewhere, words what came out as Outcomes,
-// and Judge gives the Verdict, which stands as one line of JSON in the note of the
-// claimed commit. Back in the agent, Certify turns the verdict and the history
-// into a Certificate, and Decide makes the one decision at BUDGET_CHECK, in the
-// order of 003, section 2.4.
+// No agent certifies its own work. The agent declares (Declaration), works, and claims a commit.
+// The host runs the criteria in its own containers and records each result as an Outcome. Judge
+// makes the Verdict, one line of JSON in a note on the claimed commit. In the agent, Certify turns
+// the verdict and the history into a Certificate, and Decide makes the decision of BUDGET_CHECK, in
+// the order of 003, section 2.4.
 //
 // # Numbers
 //
