@@ -29,37 +29,37 @@ const (
 	ArtifactsFile   = "artifacts.json"
 	EntryFile       = "agents_md_entry.md"
 	CertificateFile = "certificate.json"
-	WordsFile       = "words.txt" // the worker's last words, beside the files of 003
+	WordsFile       = "words.txt" // the worker's last message; not a file of 003
 )
 
-// MaxWords bounds the worker's last words, in bytes.
+// MaxWords bounds WordsFile, in bytes.
 const MaxWords = 8 << 10
 
-// Dir is where a directive's loop leaves its evidence (LOOP-7): evidence/D-1/loop.
+// Dir returns the directory of a loop's evidence (LOOP-7): evidence/D-1/loop.
 func Dir(directive string) string { return "evidence/" + directive + "/loop" }
 
-// IterationDir is where iteration n leaves its evidence, from 0.
+// IterationDir returns the directory of iteration n's evidence; n counts from 0.
 func IterationDir(directive string, n int) string {
 	return Dir(directive) + "/iter_" + strconv.Itoa(n)
 }
 
-// ParseIteration is the iteration whose directory has a name, as IterationDir gives it; ok is false
-// for any other name.
+// ParseIteration returns n for a name iter_n, the last element of IterationDir; ok is false for
+// any other name.
 func ParseIteration(name string) (n int, ok bool) {
 	n, err := strconv.Atoi(strings.TrimPrefix(name, "iter_"))
 	return n, err == nil && n >= 0 && name == "iter_"+strconv.Itoa(n)
 }
 
-// EvidencePath is what a path below evidence/D-n/loop/ says.
+// EvidencePath is a parsed path below evidence/D-n/loop/.
 type EvidencePath struct {
 	Directive string
 	Iteration int // -1 for files of the whole loop
 	File      string
 }
 
-// ParseEvidencePath reads a path below evidence/D-n/loop/; ok is false for any other.
-// Paths there that are none of 003's files are the loop's own artifacts, with
-// File "", at whatever depth of an iteration's directory.
+// ParseEvidencePath parses a path below evidence/D-n/loop/; ok is false for any other. File is ""
+// for a path that 003 does not define: an artifact of the loop, at any depth of an iteration's
+// directory.
 func ParseEvidencePath(p string) (at EvidencePath, ok bool) {
 	rest, isEvidence := strings.CutPrefix(p, "evidence/")
 	directive, rest, hasRest := strings.Cut(rest, "/")
@@ -78,7 +78,7 @@ func ParseEvidencePath(p string) (at EvidencePath, ok bool) {
 		at.Iteration, file = i, below
 	}
 	switch file {
-	case ManifestFile, BudgetFile: // the newest iteration's stand beside the iterations, too
+	case ManifestFile, BudgetFile: // the loop's directory has a copy of the newest iteration's
 		at.File = file
 	case PlanFile, LearningsFinal, ReportFile, ReductionFile, CompactionFile:
 		if at.Iteration < 0 {
@@ -96,8 +96,7 @@ func ParseEvidencePath(p string) (at EvidencePath, ok bool) {
 // of an iteration.
 func (p EvidencePath) Frozen() bool { return p.Iteration >= 0 }
 
-// Success is what a certificate or a halting report claims of the host: a verdict
-// EXACT or CONVERGED.
+// Success is the verdict, EXACT or CONVERGED, that a certificate or halting report says the host gave.
 type Success struct {
 	Unit     string
 	Commit   string // "" in a report of an earlier version
@@ -106,7 +105,7 @@ type Success struct {
 	Rung     int // 0 in a certificate, which names none
 }
 
-// Words are what is claimed, for a finding.
+// Words describes the claimed success in a finding.
 func (s Success) Words() string {
 	words := cmp.Or(s.Verdict, "success")
 	if s.Rung != 0 {
@@ -115,8 +114,8 @@ func (s Success) Words() string {
 	return words
 }
 
-// Success reads what an evidence file claims; ok is false for one that claims
-// none, and for one that cannot be read, which Check refuses.
+// Success returns the success that an evidence file claims. ok is false if the file claims none, or
+// cannot be parsed; Check refuses such a file.
 func (p EvidencePath) Success(data []byte) (s Success, ok bool) {
 	switch p.File {
 	case CertificateFile:
@@ -139,18 +138,18 @@ func (p EvidencePath) Success(data []byte) (s Success, ok bool) {
 	return s, false
 }
 
-// Grants reports whether a verdict is the one that a success claims.
+// Grants reports whether v is the verdict that s claims.
 func (v Verdict) Grants(s Success) bool {
 	return v.Proves(cmp.Or(s.Commit, v.Commit), s.Unit, v.DirectiveHash) && v.Verdict == s.Verdict &&
 		v.Residual.Equal(s.Residual.Decimal) && Reaches(v.Rung, s.Rung)
 }
 
-// ruleEvidence is the rule of every finding about an evidence file's form.
+// ruleEvidence is the rule of all findings about the format of evidence files.
 const ruleEvidence = "evidence/schema"
 
-// Check reads an evidence file by its path, strictly, and says what is wrong
-// with it. The forms are those of the schemas beside this package, which hooks do not
-// link: a schema library costs them milliseconds at every start.
+// Check parses the evidence file at filePath strictly and returns findings. It repeats the JSON
+// Schemas of the directory schema in code: hooks link no schema library, because that would cost
+// them milliseconds at every start.
 func (p EvidencePath) Check(filePath string, data []byte) []diag.Diagnostic {
 	bad := func(format string, args ...any) []diag.Diagnostic {
 		return []diag.Diagnostic{{Pos: diag.Pos{Path: filePath, Line: 1, Col: 1}, Rule: ruleEvidence, Severity: diag.Error,
@@ -197,7 +196,7 @@ func (p EvidencePath) Check(filePath string, data []byte) []diag.Diagnostic {
 	return found
 }
 
-// problems says what a declaration lacks before a loop may begin.
+// problems lists what a declaration lacks before a loop may begin.
 func (p *Declaration) problems() []string {
 	list := version(p.SchemaVersion, SchemaVersion)
 	for _, m := range p.Missing() {
@@ -206,7 +205,7 @@ func (p *Declaration) problems() []string {
 	return list
 }
 
-// version says what is wrong with a file's version.
+// version returns a problem if a file's schema version is not the one wanted.
 func version(v, want string) []string {
 	if v != want {
 		return []string{fmt.Sprintf("schema_version is %.20q, not %s", v, want)}

@@ -8,38 +8,37 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Forbidden is one of the states that no loop may be in (003, section 2.5). The
-// list only ever grows (section 17); a new rule brings a detector, a recovery and
-// a test that fails without it (section 18).
+// Forbidden is a state that no loop may be in (003, section 2.5). States are never removed (section
+// 17). A new one needs a detector, a recovery, and a test that fails without it (section 18).
 type Forbidden struct {
 	Name       string
 	Definition string
-	Recovery   Decision // how the loop ends; its words say what comes then
+	Recovery   Decision // how the loop ends; its Words say what to do then
 	Detect     func(Facts) bool
 }
 
-// Words names the state, what it is, and its recovery.
+// Words describes the state and its recovery for people.
 func (f Forbidden) Words() string {
 	return fmt.Sprintf("%s: %s; %s", f.Name, f.Definition, f.Recovery.Words)
 }
 
-// Facts is the input of the detectors: the present state of the agent's process, the journal
-// and the committed evidence.
+// Facts is the input of the detectors: the state of the agent's process, the journal, and the
+// committed evidence.
 type Facts struct {
 	State       State        // entered just now, or about to be left for Status
 	Status      Status       // the exit that is about to be taken, "" while the loop runs
 	Declared    bool         // plan.json declares the loop's halting certificates
-	Prompts     []string     // what each subagent begun of late was told beyond the PM's own files
-	PM          []string     // what the PM said on the unit, which prompts repeat
-	Capsule     []byte       // the iteration's, as committed; nil for none
+	Prompts     []string     // of each new subagent, without the PM's own files
+	PM          []string     // the PM's words on the unit, which prompts repeat
+	Capsule     []byte       // the iteration's committed capsule; nil for none
 	Learnings   string       // LEARNINGS.md
 	Loop        string       // the unit, "D-1.1"
-	Spent       int          // iterations of the directive's text before the one at hand
+	Spent       int          // iterations of the directive's text before the current one
 	Used        Usage        // the sum of budget_log.json
 	Limits      Limits       // of the directive
 	Certificate *Certificate // of the last iteration that ended, nil before the first
-	Begun       int          // iterations that the journal began and no certificate ends
-	Subagents   int          // the most that were at work at one time
+	Begun       int          // iterations that the journal began and that have no certificate
+	Subagents   int          // the maximum that worked at the same time
 }
 
 // ForbiddenStates lists all of them, in the order of 003.
@@ -69,7 +68,7 @@ func Violations(f Facts) []Forbidden {
 
 func (f Facts) at(states ...State) bool { return f.Status == "" && slices.Contains(states, f.State) }
 
-// running reports whether iterations are taken: the loop is declared.
+// running reports whether the loop is declared and past its preparation.
 func (f Facts) running() bool {
 	return !slices.Contains([]State{Init, IntakeGoal, NullCheck, DreamGoal}, f.State)
 }
@@ -78,9 +77,8 @@ func (f Facts) undeclared() bool {
 	return f.at(DreamGoal, SpawnSubagent, CollectArtifacts, CheckHalting) && !f.Declared
 }
 
-// bled looks for the capsule in each prompt, and for references to a talk in what
-// else it holds. In the capsule they are Check's to find, which leaves the PM's own
-// words alone.
+// bled reports whether a prompt lacks the capsule or refers to a conversation outside it. Check
+// looks for such references in the capsule itself, and allows them in the PM's words.
 func (f Facts) bled() bool {
 	if len(f.Prompts) == 0 || !f.running() {
 		return false
@@ -95,8 +93,8 @@ func (f Facts) bled() bool {
 	})
 }
 
-// withoutPM is a text without the lines that the PM has said: his words are never touched,
-// and lead back to no talk of the worker's.
+// withoutPM removes the PM's lines from a text: his words may refer to a conversation, because it
+// is not one of the worker's.
 func (f Facts) withoutPM(text string) string {
 	for _, words := range f.PM {
 		for line := range strings.SplitSeq(words, "\n") {

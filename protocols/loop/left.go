@@ -8,32 +8,32 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// Left is a path that a claim changed against main, and that is not work.
+// Left is a path that a claim changed relative to main and that does not count as work.
 type Left struct {
 	Path string `json:"path"` // as comms.QuotePath writes it
 	Kind string `json:"kind"` // added, changed or deleted
-	Mode string `json:"mode"` // of what the claim has there
+	Mode string `json:"mode"` // in the claimed commit
 	Blob string `json:"blob"`
 }
 
 // Words is the path with its kind.
 func (l Left) Words() string { return l.Path + " (" + l.Kind + ")" }
 
-// Include is the entry with which the PM can include it.
+// Include returns the entry by which the PM can include the path.
 func (l Left) Include() (comms.Included, error) {
 	path, err := comms.UnquotePath(l.Path)
 	return comms.Included{Path: path, Mode: l.Mode, Blob: l.Blob}, err
 }
 
-// Where the work's programs run. Same is for work that can run in its tests' process, Separate
-// for a command that starts it from outside, and for what is held out (PROOF-1).
+// Where the work's code runs: in its tests' process, or in a process that the command or a held-out
+// criterion starts (PROOF-1).
 const (
 	SameProcess     = "same"
 	SeparateProcess = "separate"
 )
 
-// InProcess is the verdict on work that is a program: it says Same unless each command says
-// Separate.
+// InProcess sets v.Process for work that is a program: SameProcess unless every command says
+// SeparateProcess.
 func (v Verdict) InProcess() Verdict {
 	same := func(o Outcome) bool { return o.Process != SeparateProcess }
 	v.Process = SeparateProcess
@@ -43,8 +43,8 @@ func (v Verdict) InProcess() Verdict {
 	return v
 }
 
-// Told is the verdict with what the PM included since, as far as it settles a doubt: a checker that is
-// work by the PM's word is none to the host that judges again.
+// Told applies the paths that the PM has included since the verdict. A checker that the PM included
+// is work, so it is no longer a doubt.
 func (v Verdict) Told(included []comms.Included) Verdict {
 	var open []Left
 	for _, l := range v.Checkers {
@@ -58,7 +58,7 @@ func (v Verdict) Told(included []comms.Included) Verdict {
 	return v
 }
 
-// paths are those of a list.
+// paths returns the paths of a list.
 func paths(list []Left) (names []string) {
 	for _, l := range list {
 		names = append(names, l.Path)
@@ -66,14 +66,13 @@ func paths(list []Left) (names []string) {
 	return names
 }
 
-// Includable are the paths that the PM can include, with what the claim has there: what was left out,
-// and what a command checks by.
+// Includable lists the paths that the PM can include: those left out, and the checkers.
 func (v Verdict) Includable() []Left { return slices.Concat(v.Left, v.Checkers) }
 
-// maxLeft bounds what a verdict lists of what was left out.
+// maxLeft bounds each list of left-out paths and of checkers in a verdict.
 const maxLeft = 500
 
-// listing is the verdict with so much of what can be included.
+// listing cuts both lists to most entries and counts the rest.
 func (v Verdict) listing(most int) Verdict {
 	if n := len(v.Left) - most; n > 0 {
 		v.Left, v.LeftMore = v.Left[:most], v.LeftMore+n
@@ -87,12 +86,12 @@ func (v Verdict) listing(most int) Verdict {
 // The limits of a verdict's lists of paths: their number, and the bytes of each path.
 const (
 	maxListed     = 100
-	maxReplaced   = 10 // functions: each stands once for each test's file
+	maxReplaced   = 10 // functions; each is listed once per test file
 	maxListedPath = 300
 )
 
-// listed is the beginning of a list, and how much there is more. What it made it leaves as it
-// is, so that a verdict that was read has the line that was signed.
+// listed cuts a list to maxListed paths and appends a line that counts the rest. Applied to its own
+// result it changes nothing, so that a verdict read from a note encodes to the line that was signed.
 func listed(paths []string) []string { return listedTo(maxListed, paths) }
 
 func listedTo(most int, paths []string) []string {
@@ -109,10 +108,10 @@ func listedTo(most int, paths []string) []string {
 	return cut
 }
 
-// gap stands for what is left out of a path.
+// gap replaces the middle of a long path.
 const gap = "..."
 
-// LeftWords are the paths that were left out, with what became of each.
+// LeftWords lists the paths that were left out, each with its kind of change.
 func (v Verdict) LeftWords() []string {
 	list := slices.Clone(v.Additions)
 	for _, l := range v.Left {
@@ -124,11 +123,11 @@ func (v Verdict) LeftWords() []string {
 	return list
 }
 
-// With combines the verdict v on the deciding run with that of one more run of all commands on
-// the whole claim (PROOF-1).
+// With combines v, the verdict on the work alone, with the verdict of one more run of all commands
+// on the whole claim (PROOF-1).
 //
-// Both must pass, and the weaker verdict holds. If only the run on the whole claim passes,
-// only the PM can say whether what was left out is work or judges it: NONE.
+// Both must pass, and the weaker verdict holds. If only the whole claim passes, the verdict is NONE
+// until the PM says whether the left-out paths are work.
 func (v Verdict) With(all Verdict) Verdict {
 	left, included := v.Left, v.Included
 	switch {
@@ -154,8 +153,8 @@ func (v Verdict) With(all Verdict) Verdict {
 	return v
 }
 
-// failing is the verdict where the run on all of the claim fails as well: the first may fail for
-// want of what was left out alone, and the second says what else is wrong.
+// failing adds the second run's failures to the first's. The first may have failed only because the
+// left-out paths were missing; the second shows what else is wrong.
 func (v Verdict) failing(all Verdict) Verdict {
 	v.Reason += "; with what is no work by the directive, too (" + some(v.LeftWords()) + "): " + all.Reason
 	v.Criteria = slices.Clone(v.Criteria)
@@ -168,7 +167,7 @@ func (v Verdict) failing(all Verdict) Verdict {
 	return v
 }
 
-// half is the end of an output, so long that two fit where one does.
+// half returns the end of an output, so short that two fit into maxTail.
 func half(tail string) string {
 	return strings.ToValidUTF8(strings.TrimSpace(tail[max(0, len(tail)-maxTail/2+32):]), "?")
 }

@@ -17,7 +17,7 @@ type Link struct {
 	Role   string `json:"role"`
 }
 
-// Roles lists what a link may point at.
+// Roles lists the roles of links.
 func Roles() []string { return []string{"plan", "log", "test", "artifact", "proof", "snapshot"} }
 
 // Digest is the SHA-256 of a raw blob, lower-case hex.
@@ -26,7 +26,7 @@ func Digest(blob []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// check says what is wrong with a link, "" for nothing.
+// check returns what is wrong with a link, or "".
 func (l Link) check() string {
 	switch {
 	case !cleanPath(l.Path):
@@ -44,8 +44,8 @@ func cleanPath(p string) bool {
 	return p != "" && len(p) <= 1024 && !strings.HasPrefix(p, "/") && path.Clean(p) == p && p != "." && p != ".." && !strings.HasPrefix(p, "../")
 }
 
-// Artifact is one file that an iteration produced: a line of artifacts.json and
-// of manifest.json (003, section 10.3).
+// Artifact is one file that an iteration produced: an entry of artifacts.json and manifest.json
+// (003, section 10.3).
 type Artifact struct {
 	Iteration int    `json:"iteration"`
 	Path      string `json:"file_path"`
@@ -53,10 +53,10 @@ type Artifact struct {
 	Role      string `json:"role"`
 }
 
-// Artifacts is artifacts.json, what an iteration made, and manifest.json, what it left.
+// Artifacts is the content of artifacts.json and of manifest.json.
 //
-// A manifest names files of the record alone, and all before it by one hash: that of
-// the manifest of the iteration before.
+// A manifest lists only files of the record. Like a commit, it names its history by one hash: the
+// previous iteration's manifest.
 type Artifacts struct {
 	SchemaVersion string     `json:"schema_version"`
 	LoopID        string     `json:"loop_id"`
@@ -64,12 +64,12 @@ type Artifacts struct {
 	Previous      *Link      `json:"previous,omitempty"` // the manifest before; nil in the first one
 }
 
-// Empty reports that an iteration produced nothing: EVIDENCE_INCOMPLETE and
+// Empty reports whether an iteration produced nothing, which means EVIDENCE_INCOMPLETE and
 // EXIT_BLOCKED (003, section 14).
 func (a Artifacts) Empty() bool { return len(a.Artifacts) == 0 }
 
-// Links are the artifacts, and the manifest before, for a capsule: the newest of each
-// path, sorted by path.
+// Links returns the links of a capsule: the newest artifact of each path and the previous manifest,
+// sorted by path.
 func (a Artifacts) Links() []Link {
 	newest := map[string]Link{}
 	if a.Previous != nil {
@@ -86,7 +86,7 @@ func (a Artifacts) Links() []Link {
 	return links
 }
 
-// problems says what is wrong with a list of artifacts.
+// problems lists what is wrong with the artifacts.
 func (a Artifacts) problems() []string {
 	var list []string
 	if a.Previous != nil {
