@@ -7,14 +7,14 @@ import (
 	"git-ward/protocols/fsm"
 )
 
-// Machine is the loop's lifecycle as data (003, section 2); `git ward fsm --dot
-// loop` draws it. Beyond 003's transitions it has the ways out of the middle of an
-// iteration: to the exit of each forbidden state's recovery, to EXIT_BUDGET_EXCEEDED
-// where nobody pays for the rest, to EXIT_NEED_INFO where a verdict waits for the PM's word,
-// and to EXIT_BLOCKED under backpressure before the first iteration.
+// Machine returns the loop's state machine (003, section 2); `git ward fsm --dot loop` draws it.
+// Beyond 003's transitions it has exits from the middle of an iteration: to the exit of each
+// forbidden state's recovery, to EXIT_BUDGET_EXCEEDED if the budget does not cover the rest, to
+// EXIT_NEED_INFO if a verdict waits for the PM's word, and, before the first iteration, to
+// EXIT_BLOCKED under backpressure.
 var Machine = fsm.Once(fsm.Loop)
 
-// State is where a loop stands.
+// State is a state of the machine.
 type State string
 
 // The states of 003, section 2.1; the exits are Statuses, too.
@@ -42,8 +42,8 @@ const (
 	ExitNeedInfo       Status = "EXIT_NEED_INFO"
 )
 
-// ExitCancelled is the end of a loop that the PM's `git ward uow cancel` ended from outside: no
-// state of the machine, which he stops in whatever state it is.
+// ExitCancelled is the status of a loop that the PM stopped by `git ward uow cancel`. It is no state
+// of the machine, because he can stop the machine in any state.
 const ExitCancelled Status = "EXIT_CANCELLED"
 
 // Statuses lists the exits.
@@ -84,21 +84,21 @@ const (
 	ConvergedCertificate StopReason = "CONVERGED_CERTIFICATE"
 	SilentDivergence     StopReason = "SILENT_DIVERGENCE_DETECTED"
 	MaxIters             StopReason = "MAX_ITERS"
-	MaxToolCalls         StopReason = "MAX_TOOL_CALLS" // 003 uses it for seconds, too (6.3); tokens, money and the launch's time are no other
+	MaxToolCalls         StopReason = "MAX_TOOL_CALLS" // 003 uses it for seconds, too (6.3); Ward also for tokens, money and the launch's time
 	BackpressureSignal   StopReason = "BACKPRESSURE_SIGNAL"
 	InvariantViolation   StopReason = "INVARIANT_VIOLATION"
 	EvidenceIncomplete   StopReason = "EVIDENCE_INCOMPLETE"
 	WithoutCertificate   StopReason = "CONVERGENCE_CLAIM_WITHOUT_R_P_CERTIFICATE"
 	HaltingMissing       StopReason = "HALTING_CRITERIA_MISSING"
 	NullInput            StopReason = "NULL_INPUT"
-	StartFailed          StopReason = "START_FAILED"        // the agent's own program, certified, does not start from its branch
+	StartFailed          StopReason = "START_FAILED"        // the agent's own program was certified, but does not start from its branch
 	VerdictUnavailable   StopReason = "VERDICT_UNAVAILABLE" // no verdict within [verify] timeout (SBX-8)
 	NotIncluded          StopReason = "NOT_INCLUDED"        // the claim passes only by the PM's word
-	ToolMissing          StopReason = "MISSING_TOOL"        // a command of the directive's wants a program that is not where it runs
+	ToolMissing          StopReason = "MISSING_TOOL"        // a command of the directive needs a program that is not installed where it runs
 )
 
-// Next is the state that an event leads to. An event that leads nowhere from here
-// is an error that names the ones that do.
+// Next returns the state after an event. If the state has no transition for the event, the error
+// names the events that it has.
 func Next(from State, on Event) (State, error) {
 	to, ok := Machine().Next(string(from), string(on))
 	if !ok {
@@ -108,8 +108,7 @@ func Next(from State, on Event) (State, error) {
 	return State(to), nil
 }
 
-// Exit is the status with which a loop ends in this state; ok is false where it
-// runs on.
+// Exit returns the status of a loop that ends in this state; ok is false if the state is no exit.
 func (s State) Exit() (status Status, ok bool) {
 	if !Machine().Accepts(string(s)) {
 		return "", false

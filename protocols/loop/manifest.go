@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// CheckManifest compares the manifest with the files that it names, the manifest before
-// among them, by their digests; read gives a file's content or nil when there is none.
-// What is not so is a *Mismatch, several are joined.
+// CheckManifest compares the digests in the manifest with the files that it lists, the previous
+// manifest included. read returns a file's content, nil if there is none. The error joins one
+// *Mismatch for each file that is missing or differs.
 func (a Artifacts) CheckManifest(read func(path string) ([]byte, error)) error {
 	var all error
 	for _, l := range a.Links() {
@@ -33,7 +33,7 @@ func (m *Mismatch) Error() string {
 	return m.Path + " has another hash than the manifest says"
 }
 
-// read is the file that a link names, where it has the digest that the link says.
+// read returns the content of the linked file, or a *Mismatch if its digest is not the link's.
 func (l Link) read(read func(path string) ([]byte, error)) ([]byte, error) {
 	data, err := read(l.Path)
 	switch {
@@ -47,10 +47,10 @@ func (l Link) read(read func(path string) ([]byte, error)) ([]byte, error) {
 	return data, nil
 }
 
-// CheckChain compares a loop's manifests with the files that they name, from the one at
-// a path back to the first, or to one that is not what the next one says. Entries that are
-// no evidence are left out: what else a record holds goes on changing. visit, which
-// may be nil, is told of each manifest, newest first.
+// CheckChain checks the manifest at path and all before it, as CheckManifest does. It stops at the
+// first manifest whose digest is not the one that its successor states. It skips files outside
+// evidence/, because the record's other files may change later. visit, which may be nil, is called
+// with each manifest, newest first.
 func CheckChain(path string, read func(path string) ([]byte, error), visit func(path string, a Artifacts)) error {
 	data, all := read(path)
 	for data != nil {
@@ -73,7 +73,7 @@ func CheckChain(path string, read func(path string) ([]byte, error), visit func(
 			break
 		}
 		var err error
-		data, err = before.read(read) // a digest that holds leads to no circle
+		data, err = before.read(read) // digests that match cannot form a cycle
 		path, all = before.Path, errors.Join(all, err)
 	}
 	return all

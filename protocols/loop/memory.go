@@ -9,25 +9,24 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// memory is LEARNINGS.md, read for its compaction.
+// memory is the parsed LEARNINGS.md.
 type memory struct {
-	foreign    []string // what stands before any loop, and what the loop did not write
-	log        string   // the [COMPACTION] line that stands there, "" for none
-	pm         []string // what the PM said, oldest first
+	foreign    []string // lines before the first loop, and others that no loop wrote
+	log        string   // the [COMPACTION] line, "" for none
+	pm         []string // the PM's lines, oldest first
 	earlier    forgotten
-	loops      []*remembered // in their order
-	iterations []*told       // of all loops, in their order
+	loops      []*remembered // in the file's order
+	iterations []*told       // of all loops, in the file's order
 }
 
-// remembered is what the file says of one loop beside its iterations in full.
+// remembered is what the file has of one loop, apart from the iterations in full.
 type remembered struct {
 	id     string   // the unit
-	header []string // the lines below its heading; nil where it has none
+	header []string // the lines below its heading; nil if there is no heading
 	sum    sum
-	// Of iterations that are summed up, oldest first: each in a line of its own words, as
-	// far as there is room.
+	// One line for each iteration that was summed up, oldest first, as far as there is room.
 	witnesses []witness
-	facts     []fact // of lane A, of iterations that are summed up; oldest first, each once
+	facts     []fact // statements of lane A of those iterations; oldest first, each once
 }
 
 // told is one iteration's block.
@@ -38,7 +37,7 @@ type told struct {
 	gone  bool
 }
 
-// The headings and lines that compaction writes, and reads again.
+// The beginnings of headings and lines that compaction writes and parses.
 const (
 	loopMark     = "## Loop "
 	entryMark    = "## Iteration "
@@ -48,7 +47,7 @@ const (
 	witnessMark  = "- witness: "
 )
 
-// loop is a loop's part of the memory, made when it is not there.
+// loop returns the loop with this id, and adds it if necessary.
 func (m *memory) loop(id string) *remembered {
 	for _, l := range m.loops {
 		if l.id == id {
@@ -60,13 +59,13 @@ func (m *memory) loop(id string) *remembered {
 	return l
 }
 
-// remember reads the file.
+// remember parses LEARNINGS.md.
 func remember(file string) *memory {
 	m := &memory{}
 	take := func(line string) { m.foreign = append(m.foreign, line) }
 	for line := range strings.SplitSeq(strings.TrimRight(file, "\n"), "\n") {
 		if strings.HasPrefix(line, "[COMPACTION]") {
-			m.log = line // a compaction says it anew
+			m.log = line // the next compaction replaces it
 			continue
 		}
 		if strings.HasPrefix(line, "## ") {
@@ -83,7 +82,7 @@ func isUnit(id string) bool {
 	return err == nil
 }
 
-// section begins a part of the file and returns what takes its lines.
+// section parses a heading and returns the function that takes the lines below it.
 func (m *memory) section(heading string) (take func(line string)) {
 	if id, ok := strings.CutPrefix(heading, loopMark); ok && isUnit(id) {
 		l := m.loop(id)
@@ -118,7 +117,7 @@ func (m *memory) section(heading string) (take func(line string)) {
 	return func(line string) { m.foreign = append(m.foreign, line) }
 }
 
-// text writes the file, with the log line of its compaction.
+// text returns the file's content, with a compaction's log line.
 func (m *memory) text(log string) string {
 	var b strings.Builder
 	part := func(lines ...string) {
@@ -146,7 +145,7 @@ func (m *memory) text(log string) string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// bounded is the beginning of some lines, and how many there are more.
+// bounded cuts lines to size bytes and appends a line that counts the rest.
 func bounded(lines []string, size int) []string {
 	for i, line := range lines {
 		if size -= len(line) + 1; size < 0 {

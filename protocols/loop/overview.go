@@ -8,8 +8,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Overview is a unit for `git ward status`: its state, its directive's remaining budget, the
-// residual's history, the host's last verdict, and what it waits for.
+// Overview describes a unit for `git ward status`: its state, what it waits for, its directive's
+// remaining budget, the residual's history, and the host's last verdict.
 func Overview(last *uow.Record, verdicts []Verdict, waits uow.Waiting) string {
 	var b strings.Builder
 	left := last.Budget.Left()

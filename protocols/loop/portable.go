@@ -2,17 +2,17 @@ package loop
 
 import "strings"
 
-// hostRoots begin paths of one machine, which mean nothing on another.
+// hostRoots are beginnings of paths that mean nothing on another machine.
 var hostRoots = []string{"/home/", "/root/", "/Users/", "/tmp/", "/bot/", "/mnt/", "/var/", "/proc/", `C:\`}
 
-// hostMark stands in learnings for the beginning of such a path, and talkMark for what
-// leads back into a talk.
+// In learnings, hostMark replaces the beginning of such a path, and talkMark a reference to a
+// conversation.
 const (
 	hostMark = "[host]/"
 	talkMark = "[...]"
 )
 
-// hostPath is the beginning of a machine's own path in a line, "" for none.
+// hostPath returns the root of the first of hostRoots that a line has a path below, or "".
 func hostPath(line string) string {
 	for _, root := range hostRoots {
 		if hostPathAt(line, root) >= 0 {
@@ -22,7 +22,7 @@ func hostPath(line string) string {
 	return ""
 }
 
-// hostPathAt is where a line has a path below one root, -1 for nowhere.
+// hostPathAt returns the index of the first path below root in a line, or -1.
 func hostPathAt(line, root string) int {
 	for from := 0; ; {
 		i := strings.Index(line[from:], root)
@@ -37,11 +37,10 @@ func hostPathAt(line, root string) int {
 	}
 }
 
-// portable is a text of learnings without what no capsule may hold (003, section 4.1):
-// machines' own paths and references to a talk stand by marks. What somebody says, a
-// verdict's reason, a directive's criterion, a tool or a model, so never keeps a loop from
-// its next iteration. The PM's lines, and those that link an artifact where a talk is
-// meant, stay as they are.
+// portable replaces by marks what no capsule may contain (003, section 4.1): paths of one machine
+// and references to a conversation. So no text of a verdict, a criterion, a tool or a model can
+// stop a loop. The PM's lines stay as they are, and so do references to a conversation on a line
+// that links an artifact.
 func portable(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -63,7 +62,7 @@ func portableLine(line string) string {
 	}
 	for word := bleeds(line); word != ""; word = bleeds(line) {
 		at := strings.Index(strings.ToLower(line), word)
-		if len(strings.ToLower(line)) != len(line) { // a letter whose other case is longer moves what stands behind it
+		if len(strings.ToLower(line)) != len(line) { // lower case has another length, so at is no index into line
 			return talkMark
 		}
 		line = line[:at] + talkMark + line[at+len(word):]

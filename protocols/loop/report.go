@@ -20,15 +20,15 @@ type HaltingCertificate struct {
 	Checklist []Met      `json:"acceptance_criteria_checklist"`
 }
 
-// BestResult is the best that a loop reached before its budget was spent.
+// BestResult is the best iteration of a loop whose budget is spent.
 type BestResult struct {
 	Path        string   `json:"artifact_path"`
 	Residual    Residual `json:"residual"`
 	CriteriaMet []string `json:"criteria_met"`
 }
 
-// Report is halting_report.json: section 10.2 and, by status, the output contract
-// of section 16. Members that another exit requires are absent.
+// Report is halting_report.json: the members of 003, section 10.2, and those that section 16
+// requires for its status.
 type Report struct {
 	SchemaVersion string              `json:"schema_version"`
 	LoopID        string              `json:"loop_id"`
@@ -43,15 +43,15 @@ type Report struct {
 	Profile       Profile             `json:"profile"`
 	History       []Residual          `json:"residual_history_decimal_strings"`
 	Cause         Cause               `json:"cause,omitempty"` // "" in reports of earlier versions
-	About         string              `json:"about,omitempty"` // what the cause is about; "" where it says all
+	About         string              `json:"about,omitempty"` // the detail of the cause; "" for none
 	NextActions   []string            `json:"recommended_next_actions,omitempty"`
-	Left          []string            `json:"left,omitempty"`   // of the last verdict: what is no work
-	Commit        string              `json:"commit,omitempty"` // of the work, which the last verdict is on
-	Record        string              `json:"record,omitempty"` // of the unit's record, which the last claim names
+	Left          []string            `json:"left,omitempty"`   // the changes that the last verdict left out of the work
+	Commit        string              `json:"commit,omitempty"` // the commit that the last verdict judges
+	Record        string              `json:"record,omitempty"` // the commit of the unit's record that the last claim names
 
 	LearningsFinalPath string      `json:"AGENTS_md_final_path,omitempty"`
-	LearningsPath      string      `json:"AGENTS_md_path,omitempty"` // BLOCKED: where the next run reads and writes them
-	Model              *ModelUsage `json:"model_usage,omitempty"`    // as the worker counted it; absent where nobody did
+	LearningsPath      string      `json:"AGENTS_md_path,omitempty"` // BLOCKED: where the next run reads and writes the learnings
+	Model              *ModelUsage `json:"model_usage,omitempty"`    // the worker's own count; absent if it did not count
 	ManifestPath       string      `json:"loop_manifest_path,omitempty"`
 	BestArtifacts      []Link      `json:"best_artifacts,omitempty"`       // CONVERGED
 	Lessons            string      `json:"lessons_for_next_run,omitempty"` // CONVERGED, optional
@@ -65,7 +65,7 @@ type Report struct {
 	NotConverged   string      `json:"reason_for_non_convergence,omitempty"`
 	Count          *int        `json:"iteration_count,omitempty"`
 	Elapsed        *int        `json:"elapsed_seconds,omitempty"`
-	Summary        string      `json:"AGENTS_md_summary,omitempty"` // what was learnt, in short
+	Summary        string      `json:"AGENTS_md_summary,omitempty"` // see Summary
 	Recommendation string      `json:"recommendation,omitempty"`
 
 	LastState  State    `json:"last_known_state,omitempty"` // BLOCKED
@@ -80,33 +80,33 @@ type Report struct {
 	Safe    string   `json:"safe_partials,omitempty"`
 }
 
-// Outcomes is what a report is made from.
+// Outcomes is the input of NewReport.
 type Outcomes struct {
 	Declaration Declaration
 	Limits      Limits
 	Status      Status
 	Decision    Decision
-	State       State        // where the loop stood when it ended
+	State       State        // in which the loop ended
 	Last        *Certificate // of the last iteration, nil before the first
-	Verdict     *Verdict     // the host's, on the last claim; nil for none
+	Verdict     *Verdict     // the host's verdict on the last claim; nil for none
 	History     []Residual   // of all iterations
-	Best        *Certificate // of the iteration with the best residual, where the status asks for it; nil for none
+	Best        *Certificate // of the iteration with the best residual, if the status needs it; nil for none
 	Used        Usage
-	Manifest    Artifacts // the newest: what the last iteration left, and the hash of all before
+	Manifest    Artifacts // of the last iteration
 	Rung        int       // achieved, from Rung
 	Missing     []string
 	Signals     []Signal
 	Diagnosis   string // of the Skeptic, on divergence
-	Failed      string // what ran and failed, on a block, or when the budget was spent amid an iteration
+	Failed      string // what ran and failed, if blocked or if the budget was spent during an iteration
 	Over        string // see Findings
-	Refused     string // what became of work that the remote refused; "" where it refused none
-	Limit       string // what sets what Over says, a key of the directive's or a setting; "" where nobody knows
+	Refused     string // what became of work that the remote refused; "" if it refused none
+	Limit       string // the directive's key or the setting that sets the limit in Over; "" if unknown
 	Lessons     string
-	Learnings   string // LEARNINGS.md, as the loop ends with it
+	Learnings   string // LEARNINGS.md at the loop's end
 }
 
-// NewReport makes the halting report of an exit: its output contract is complete
-// by construction, and Check holds reports that others wrote to the same.
+// NewReport makes an exit's halting report with all members that its status requires. Check holds
+// reports that others wrote to the same contract.
 func NewReport(o Outcomes) Report {
 	d := o.Declaration
 	directive, _, _ := strings.Cut(d.LoopID, ".")
@@ -118,7 +118,7 @@ func NewReport(o Outcomes) Report {
 		r.Left, r.Commit, r.Record = c.Left, c.Commit, c.Record
 		r.Certificate = &HaltingCertificate{c.Type, c.Lane, c.Residual, c.Rp, r.History, c.Checklist}
 	}
-	if v := o.Verdict; v != nil && (o.Decision.Reason == ToolMissing || o.Decision.Reason == NotIncluded) { // of an iteration that is not at its end
+	if v := o.Verdict; v != nil && (o.Decision.Reason == ToolMissing || o.Decision.Reason == NotIncluded) { // of an iteration that did not end
 		r.Commit, r.Record, r.Left = v.Commit, v.Record, listed(v.LeftWords())
 	}
 	switch r.Status {
@@ -168,7 +168,7 @@ func (r *Report) exceeded(o Outcomes) {
 	r.Recommendation = r.Cause.recommendation()
 	count, seconds := len(r.History), o.Used.Seconds
 	r.Count, r.Elapsed, r.Summary = &count, &seconds, Summary(o.Learnings, r.LoopID)
-	if o.Over != "" { // no number of the directive's would have helped
+	if o.Over != "" { // no higher number in the directive would have helped
 		r.NotConverged += " (" + o.Over + ")"
 		if o.Failed != "" {
 			r.NotConverged += "; " + o.Failed
@@ -187,7 +187,7 @@ func (r *Report) blocked(o Outcomes, directive string) {
 	}
 }
 
-// Check holds a report to the output contract of its exit (003, section 16).
+// Check lists violations of the output contract of the report's status (003, section 16).
 func (r Report) Check() []string {
 	list := version(r.SchemaVersion, SchemaVersion)
 	need := func(ok bool, member string) {
@@ -219,7 +219,7 @@ func (r Report) Check() []string {
 	case ExitBudgetExceeded:
 		need(r.StopReason == MaxIters || r.StopReason == MaxToolCalls, "stop_reason MAX_ITERS or MAX_TOOL_CALLS")
 		need(r.Best != nil, "best_result_achieved")
-		// A null that was read back is nil here; the schema sees that the member stands.
+		// A null in JSON is nil here, like an absent member; the schema requires the member.
 		need(r.Final != nil || len(r.History) == 0 || r.History[len(r.History)-1].IsNull(), "final_residual_decimal_string")
 	case ExitBlocked, ExitCancelled:
 		need(r.LastState != "", "last_known_state")
@@ -232,7 +232,7 @@ func (r Report) Check() []string {
 	return list
 }
 
-// Outcome is how the loop ended, in a sentence that a PM reads first.
+// Outcome says in one sentence how the loop ended. It is what a PM reads first.
 func (r Report) Outcome() string {
 	after := diag.Count(r.Iterations, "iteration")
 	switch r.Status {
@@ -253,8 +253,8 @@ func (r Report) Outcome() string {
 	case ExitCancelled:
 		return fmt.Sprintf("Cancelled after %s: %s.", after, r.Failed)
 	}
-	if words, known := stopped[r.Cause]; known { // the verdict saw why, and how the loop ended follows from it
-		if r.Iterations == 0 { // the first one is not at its end
+	if words, known := stopped[r.Cause]; known { // the verdict gives the cause; the exit follows from it
+		if r.Iterations == 0 { // the first iteration did not end
 			return fmt.Sprintf("Stopped: %s.", words)
 		}
 		return fmt.Sprintf("Stopped after %s: %s.", after, words)
@@ -268,7 +268,7 @@ func (r Report) Outcome() string {
 	return fmt.Sprintf("Blocked: %s.", strings.TrimSuffix(r.Failed, "."))
 }
 
-// stopped says of a cause that comes before the exit what it is.
+// stopped describes the causes that explain an end better than its exit does.
 var stopped = map[Cause]string{
 	Tampered: "the claim changed what the directive froze, and without that it does not pass",
 	NoTool:   "what decides could not be run, for a program is missing there; whether the work is right nobody knows",
