@@ -7,13 +7,13 @@ import (
 	"git-ward/protocols/decimal"
 )
 
-// Residual is a distance to the goal, or a tolerance: an exact decimal, or null. In JSON it is
-// a string or null; a JSON number is refused, because readers would turn it into a float
+// Residual is a distance to the goal, or a tolerance: an exact decimal, or null for unknown. In JSON
+// it is a string or null; a JSON number is refused, because readers would round it to a float
 // (LOOP-2).
 type Residual struct{ decimal.Decimal }
 
-// ParseResidual reads what a residual command printed: one decimal, with blanks
-// around it. Anything else is an error and null; null is never zero.
+// ParseResidual parses a residual command's output: one decimal, with optional white space around
+// it. Anything else is an error, and the residual is null, which is never zero.
 func ParseResidual(output string) (Residual, error) {
 	d, err := decimal.Parse(strings.TrimSpace(output))
 	return Residual{d}, err
@@ -52,11 +52,11 @@ func (r Residual) Words() string {
 	return r.Decimal.String()
 }
 
-// DivergenceWindow is how many residuals must grow for DIVERGED.
+// DivergenceWindow is how many consecutive residuals, each above the one before, mean DIVERGED.
 const DivergenceWindow = 3
 
-// Diverges reports r[-3] < r[-2] < r[-1] (LOOP-1, 003 section 14). A null among
-// them proves nothing.
+// Diverges reports whether r[-3] < r[-2] < r[-1] (LOOP-1; 003, section 14). It is false if one of
+// them is null.
 func Diverges(history []Residual) bool {
 	n := len(history)
 	if n < DivergenceWindow {
@@ -70,10 +70,10 @@ func Diverges(history []Residual) bool {
 	return true
 }
 
-// Direction is how the last residual stands to the one before it.
+// Direction is the result of comparing the last residual with the one before it.
 type Direction string
 
-// The directions of 003, section 5.1; Unknown where one of the two is null.
+// The directions of 003, section 5.1; Unknown if one of the two is null.
 const (
 	Improving Direction = "IMPROVING"
 	Stable    Direction = "STABLE"
@@ -99,8 +99,8 @@ func DirectionOf(history []Residual) Direction {
 	return Stable
 }
 
-// Best is the index of the smallest known residual, the newest of equals; -1 when
-// none is known.
+// Best returns the index of the smallest known residual, the newest of equal ones, or -1 if none is
+// known.
 func Best(history []Residual) int {
 	best := -1
 	for i, r := range history {
@@ -111,7 +111,7 @@ func Best(history []Residual) int {
 	return best
 }
 
-// words are residuals as a list for people.
+// words joins residuals with commas for people.
 func words(history []Residual) string {
 	var list []string
 	for _, h := range history {

@@ -12,8 +12,8 @@ const (
 	Rung65537  = 65537
 )
 
-// Reaches reports whether a rung is at least as strong as another. Their numbers do not say so:
-// 65537 is the strongest. No rung reaches a number that is none.
+// Reaches reports whether a rung is at least as strong as another. Their order is not numeric:
+// 65537 is the strongest. It is false if other is no rung.
 func Reaches(rung, other int) bool {
 	ascending := []int{0, Rung641, Rung274177, Rung65537}
 	wanted := slices.Index(ascending, other)
@@ -33,17 +33,17 @@ func RungWords(rung int) string {
 	return "none"
 }
 
-// RungEvidence is what the achieved rung is computed from; it is never copied
-// from the target (LOOP-9).
+// RungEvidence is the input of Rung. The achieved rung is always computed from it, never copied from
+// the target (LOOP-9).
 type RungEvidence struct {
 	Certificate Certificate
 	History     []Residual // of all iterations
 	Verdict     *Verdict
-	Complete    bool // the evidence bundle has every required file, with the right hashes
+	Complete    bool // the evidence has every required file, with matching digests
 }
 
-// Rung returns the highest rung whose own and lower requirements are all met, and what the
-// next one lacks. 0 means none.
+// Rung returns the highest rung whose requirements and those of all lower rungs are met, 0 for none,
+// and what is missing for the next one.
 func Rung(e RungEvidence) (rung int, missing []string) {
 	need := func(ok bool, what string) {
 		if !ok {
@@ -80,9 +80,8 @@ func known(history []Residual) bool {
 	return len(history) > 0
 }
 
-// SelfTest is what rung 274177 wants proved of the checker itself, each time: the
-// null edges of the criteria checker, and divergence on synthetic residuals (003,
-// section 11).
+// SelfTest checks the checker, as rung 274177 requires each time (003, section 11): the criteria
+// checker's null cases, and divergence on synthetic residuals.
 func SelfTest() error {
 	passed := Trial{Criteria: []Outcome{{Criterion: "c", Command: "true", Met: true}}}
 	p := Declaration{Certificates: []string{Exact, Converged}, Rp: count(1), Commands: []Criterion{{"c", "true"}}}

@@ -3,7 +3,7 @@ package loop
 // Signal is backpressure: a request to stop (003, section 6.1; LOOP-9).
 type Signal struct {
 	Kind   SignalKind `json:"kind"`
-	Detail string     `json:"detail"` // where it was seen
+	Detail string     `json:"detail"` // where the signal was seen
 }
 
 // SignalKind names a signal as 003 does.
@@ -18,8 +18,7 @@ const (
 	DependencyDown SignalKind = "downstream_dependency_unavailable"
 )
 
-// StopPath is the file that stops a loop, in main's tree, the branch's or the
-// working tree.
+// StopPath is the file that stops a loop if it is in main's tree, the branch's tree or the work tree.
 const StopPath = "scratch/STOP"
 
 // Words is the signal for people.
@@ -37,7 +36,8 @@ func (s Signal) Words() string {
 	return text
 }
 
-// DiskOver90 reports whether more than 90 % is used, in whole numbers.
+// DiskOver90 reports whether more than 90 % of the disk is used. It divides first, so that large
+// numbers do not overflow.
 func DiskOver90(used, total uint64) bool {
 	return total > 0 && used/9 > total/10
 }

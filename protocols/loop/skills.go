@@ -7,22 +7,20 @@ import (
 	"unicode"
 )
 
-// SkillsDir is where control has its skills, a file NAME.md each.
+// SkillsDir is the control branch's directory of skills, one file NAME.md each.
 const SkillsDir = "skills"
 
-// What bounds a pack: a capsule is read by every subagent of every iteration.
+// The limits of a pack. They are low because every subagent of every iteration reads the capsule.
 const (
 	maxSkills    = 24
 	maxSkillName = 64 // bytes
 )
 
-// leastSkills is what no pack goes without (003, section 4.1), in the order in which they
-// are loaded.
+// leastSkills are in every pack (003, section 4.1), in the order in which they are loaded.
 var leastSkills = []string{"prime-safety", "prime-coder"}
 
-// SkillPack is what every subagent must load: the least of it, and the skills that control
-// has, given by the names of the files in SkillsDir. In which order those come, and how
-// often, changes nothing.
+// SkillPack returns the skills that every subagent must load: leastSkills, then the control branch's
+// own. files are the names of the files in SkillsDir, in any order, with or without duplicates.
 func SkillPack(files []string) []string {
 	var others []string
 	for _, file := range files {
@@ -36,18 +34,18 @@ func SkillPack(files []string) []string {
 	return slices.Concat(leastSkills, others[:min(len(others), maxSkills-len(leastSkills))])
 }
 
-// skillName reports whether a skill may have a name. README.md tells people of the directory.
+// skillName reports whether name is allowed for a skill. README is not: that file is for people.
 func skillName(name string) bool {
 	return name != "" && name != "README" && len(name) <= maxSkillName && name[0] != '.' && !strings.ContainsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-", r)
 	})
 }
 
-// SkillPath is a skill's file in control's tree.
+// SkillPath returns the path of a skill's file in the control branch's tree.
 func SkillPath(name string) string { return path.Join(SkillsDir, name+".md") }
 
-// skills is the pack of a declaration, which is the least of it where one was written
-// before packs were declared.
+// skills returns the declaration's pack. Declarations of earlier versions have none, which means
+// leastSkills.
 func (p Declaration) skills() []string {
 	if len(p.SkillPack) == 0 {
 		return slices.Clone(leastSkills)

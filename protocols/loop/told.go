@@ -8,15 +8,14 @@ import (
 	"git-ward/internal/diag"
 )
 
-// witness is one iteration that is summed up in a line, in its own words: what was tried,
-// what is supported, what was guessed and what stayed open (003, section 5.3).
+// witness is the line that sums up one iteration by quotations: what was tried, what is supported,
+// what was guessed, and which questions are open (003, section 5.3).
 type witness struct {
 	n    int // iteration
 	line string
 }
 
-// The room of witness lines, in bytes: of all of a file where verified statements leave
-// little, and of one quoted statement.
+// The room for witness lines, in bytes: at least, for all of a file's, and at most, for one quotation.
 const (
 	minWitnesses = 3000
 	maxQuote     = 90
@@ -24,7 +23,7 @@ const (
 
 const witnessForm = witnessMark + "iteration %d (%d tried, %d supported, %d guesses; residual "
 
-// witnessOf sums up an iteration's block.
+// witnessOf makes the witness line of an iteration.
 func witnessOf(it *told, s sum, quotes map[string][]string) witness {
 	var said []string
 	for _, kind := range []string{"tried", "supported", "guess", "open"} {
@@ -43,7 +42,7 @@ func witnessOf(it *told, s sum, quotes map[string][]string) witness {
 	return witness{it.n, diag.Clean(diag.Cut(line, 2*maxLine))}
 }
 
-// readWitness takes back such a line; ok is false for any other.
+// readWitness parses a witness line; ok is false for any other line.
 func readWitness(line string) (w witness, ok bool) {
 	var tried, supported, guesses int
 	n, _ := fmt.Sscanf(line, witnessForm, &w.n, &tried, &supported, &guesses)
@@ -51,15 +50,15 @@ func readWitness(line string) (w witness, ok bool) {
 	return w, n == 4
 }
 
-// counts is what a witness line says in numbers, for the sum of those that have no room.
+// counts returns the numbers of a witness line, to be added to a sum if the line has no room.
 func (w witness) counts() string {
 	_, text, _ := strings.Cut(w.line, " (")
 	text, _, _ = strings.Cut(text, ")")
 	return text
 }
 
-// keepWitnesses leaves the newest lines of each loop that have room, the newest loop's
-// first; the others are counted.
+// keepWitnesses keeps the newest witness lines that fit in room, the newest loop's first, and counts
+// the others.
 func (m *memory) keepWitnesses(room int) {
 	for _, l := range slices.Backward(m.loops) {
 		var keep int
@@ -76,12 +75,12 @@ func (m *memory) keepWitnesses(room int) {
 const (
 	pmHeading = "## What the PM says"
 	pmMark    = "- [PM] "
-	maxPM     = 6000 // bytes of all of them, the newest
-	maxPMLine = 2000 // of one; the journal has it in full
+	maxPM     = 6000 // bytes of all lines; the oldest are dropped
+	maxPMLine = 2000 // bytes of one line; the journal has it in full
 )
 
-// TellPM adds what the PM said about a unit below its own heading, each text once. Compaction
-// keeps it, and the next unit starts with it (WORK-1).
+// TellPM adds the PM's words about a unit below pmHeading, each text once. Compaction keeps them, and
+// the next unit starts with them (WORK-1).
 func TellPM(file, unit string, words []string) string {
 	m := (*memory)(nil)
 	for _, text := range words {
@@ -98,7 +97,7 @@ func TellPM(file, unit string, words []string) string {
 	return file
 }
 
-// newest is the end of some lines that has room, oldest first.
+// newest returns the longest suffix of lines that fits in room bytes.
 func newest(lines []string, room int) []string {
 	i := len(lines)
 	for i > 0 && room >= len(lines[i-1])+1 {

@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// TranscriptFile is what was said and done in an iteration, for people: the
-// agent's word, bounded, and evidence of nothing. Of an iteration that was left and gone
-// on with, the earlier parts are in files of their own.
+// TranscriptFile records, for people, what was said and done in an iteration. The agent writes it,
+// so it proves nothing. If an iteration was interrupted and resumed, its earlier parts are in files
+// of their own (TranscriptPart).
 const TranscriptFile = "transcript.txt"
 
-// MaxTranscript bounds one transcript, and MaxTranscripts those of a unit, in bytes.
+// MaxTranscript bounds one transcript and MaxTranscripts all of a unit's, in bytes.
 const (
 	MaxTranscript  = 48 << 10
 	MaxTranscripts = 8 << 20
 )
 
-// TranscriptPart is the name of the n-th part, from 1, of an iteration that was left.
+// TranscriptPart returns the file name of the n-th part, from 1, of an interrupted iteration.
 func TranscriptPart(n int) string { return fmt.Sprintf("transcript-%d.txt", n) }
 
-// KeepsTranscript reports whether the transcript of a unit's n-th iteration, from 1, is
-// kept: those before it have no more than MaxTranscripts together, then.
+// KeepsTranscript reports whether the transcript of a unit's n-th iteration, from 1, is kept: n
+// transcripts of full length fit into MaxTranscripts.
 func KeepsTranscript(n int) bool { return n <= MaxTranscripts/MaxTranscript }
 
-// CutTranscript is a transcript of at most MaxTranscript bytes: of a longer one the
-// beginning and the end, which say what was asked and what came of it.
+// CutTranscript shortens a transcript to MaxTranscript bytes. It keeps the beginning, which has the
+// request, and the end, which has the result.
 func CutTranscript(text string) string {
 	const note = 100 // bytes for the line between
 	if len(text) <= MaxTranscript {

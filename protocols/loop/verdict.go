@@ -13,41 +13,41 @@ import (
 	"git-ward/internal/diag"
 )
 
-// VerdictsRef is where the host's verdicts are: notes on claimed commits.
+// VerdictsRef is the notes ref with the host's verdicts on claimed commits.
 const VerdictsRef = "refs/notes/certificates"
 
-// MaxVerdict bounds one verdict, in bytes; it is one line of a note.
+// MaxVerdict bounds one verdict, which is one line of a note, in bytes.
 const MaxVerdict = 256 << 10
 
 // maxTail bounds the output that a verdict keeps of one command.
 const maxTail = 2 << 10
 
-// Outcome is what one command of a criterion, the residual, the suite or the
-// validation did on the claimed commit, in its own fresh container.
+// Outcome is the result of one command (of a criterion, the residual, the suite or the validation)
+// on the claimed commit, in a fresh container of its own.
 type Outcome struct {
-	Criterion    string `json:"criterion"` // "" for what is none
+	Criterion    string `json:"criterion"` // "" for a command of no criterion
 	Command      string `json:"command"`
 	ExitCode     int    `json:"exit_code"`
 	Met          bool   `json:"met"` // the command ran to its end and exited 0
 	OutputSHA256 string `json:"output_sha256"`
-	Tail         string `json:"tail"`    // of its output
-	Trouble      string `json:"trouble"` // why it did not run to its end, or proves nothing; "" when it did
-	// Control is what came of it with every test broken (PROOF-3), "" where that was not tried.
+	Tail         string `json:"tail"`    // the end of its output
+	Trouble      string `json:"trouble"` // why it did not run to its end or proves nothing; "" for none
+	// Control is the result of its controls (PROOF-3), one of the Control constants; "" if none ran.
 	Control string `json:"control,omitempty"`
-	Before  bool   `json:"before,omitzero"` // it was met before the work, too
-	// Process is SeparateProcess where no test of the command's shares a process with the work;
-	// "" where that is not known.
+	Before  bool   `json:"before,omitzero"` // it was also met before the work
+	// Process is SeparateProcess if none of the command's tests shares a process with the work, and
+	// "" if that is unknown.
 	Process string `json:"process,omitempty"`
 }
 
-// failed is false for what did not have to run.
+// failed reports whether the command failed; false for nil, a command that did not have to run.
 func (o *Outcome) failed() bool { return o != nil && (!o.Met || o.ExitCode != 0) }
 
-// Trial is one run of all commands. Rung 274177 wants two that agree.
+// Trial is one run of all commands. Rung 274177 requires two that agree.
 type Trial struct {
 	Criteria []Outcome // of the criteria with a command, in the directive's order
 	Residual *Outcome  // nil when the directive names no residual command
-	Value    Residual  // what Residual printed; null when it could not be read
+	Value    Residual  // what Residual printed; null if it could not be parsed
 	Suite    *Outcome  // [verify] suite; nil when none is set
 	Validate *Outcome  // [bootstrap] build and validate; nil when they do not apply
 }
@@ -71,63 +71,61 @@ type Verdict struct {
 	ResidualRun   *Outcome  `json:"residual_run"`
 	Suite         *Outcome  `json:"suite"`
 	Validate      *Outcome  `json:"validate"`
-	// Left are paths that the commit has otherwise than main and that are no work: the
-	// commands ran without them, which decides, and with them (PROOF-1). A verdict with
-	// such carries no merge by the agent. LeftMore is how many there are beyond the list.
+	// Left are paths that differ from main and do not count as work. The commands ran without
+	// them, which decides, and with them (PROOF-1). If there are any, the agent may not merge.
+	// LeftMore counts those beyond the list.
 	Left     []Left   `json:"left,omitempty"`
 	LeftMore int      `json:"left_more,omitzero"`
 	Included []string `json:"included,omitempty"` // paths that are work by the PM's word
-	// NotIncluded says that the commands pass with what was left out, and only so: the
-	// PM's word is waited for.
+	// NotIncluded says that the commands pass only with the left-out paths, so that the verdict
+	// waits for the PM's word.
 	NotIncluded bool `json:"not_included,omitzero"`
-	// OnlyGuards says that all holds, and held before the work, so that nothing proves the
-	// work: the PM's word is waited for (PROOF-3).
+	// OnlyGuards says that everything that holds also held before the work, so that nothing proves
+	// the work, and the verdict waits for the PM's word (PROOF-3).
 	OnlyGuards bool `json:"only_guards,omitzero"`
-	// Unchanged says that the commit changes nothing of the project, so that what is met held
-	// before.
+	// Unchanged says that the commit changes nothing in the project.
 	Unchanged bool `json:"unchanged,omitzero"`
-	// Additions, Accepted and Needs are of verdicts of earlier versions: paths that they
-	// left out, paths that a directive accepted, and the line that it lacked.
+	// Additions, Accepted and Needs are read from verdicts of earlier versions: the paths that they
+	// left out, the paths that a directive accepted, and the line that it lacked.
 	Additions []string `json:"additions,omitempty"`
 	Accepted  []string `json:"accepted,omitempty"`
 	Needs     string   `json:"needs,omitempty"`
 	Observed
-	// Process is SameProcess where the work can run in its tests' process, and so speak
-	// for them, SeparateProcess where it can for none; "" where it is no program.
+	// Process is SameProcess if the work can run in its tests' process, and so fake their results,
+	// SeparateProcess if it cannot for any test, and "" if it is no program.
 	Process string `json:"process,omitempty"`
-	// MissingTool is a program that the commands want and that is not where they run:
-	// the loop ends, for no work would help.
+	// MissingTool is a program that the commands need and that is not installed where they run.
+	// The loop ends, because no work would help.
 	MissingTool *MissingTool `json:"missing_tool,omitempty"`
-	// Untried says that all else is met, and that the program has passed no probation: the
-	// claim is judged again when it has (BOOT-3).
+	// Untried says that only the claimed program's probation is missing. The claim is judged again
+	// after it (BOOT-3).
 	Untried bool `json:"untried,omitzero"`
-	// Runs are the runs of all commands, in order, with what each was for (LOOP-11).
+	// Runs are the runs of all commands, in order, each with its kind (LOOP-11).
 	Runs []RunEnd `json:"runs,omitempty"`
-	// Mutants is how the commands took changes of the claim's own lines; nil where none
-	// were made.
+	// Mutants is the result of mutating the claim's own lines; nil if that was not done.
 	Mutants *Mutants `json:"mutants,omitempty"`
-	Surface *Surface `json:"surface,omitempty"` // nil where none was asked for
+	Surface *Surface `json:"surface,omitempty"` // nil if none was asked for
 	Gate    string   `json:"gate,omitempty"`    // commit of refs/notes/audit that has the gate's record of the push
-	// NotDone are the parts of a declared rung that were not done, with why.
+	// NotDone are the parts of a declared rung that were not done, each with the reason.
 	NotDone []string `json:"not_done,omitempty"`
-	// Cache is what the commands got of the host's cache of dependencies, and of which
-	// commit of main (LOOP-12); "" for nothing.
+	// Cache says which part of the host's cache of dependencies the commands could read, and for
+	// which commit of main (LOOP-12); "" for none.
 	Cache   string `json:"cache,omitempty"`
 	Main    string `json:"main,omitempty"`    // tip of the project's branch when it was judged
-	Base    string `json:"base,omitempty"`    // the commit of it that the work was put on
-	Takes   string `json:"takes,omitempty"`   // the claimed commit, where Commit is the merge by which the project would take it (PROOF-7)
-	Control string `json:"control,omitempty"` // commit of the control branch that said directive and policy, where that is another branch
+	Base    string `json:"base,omitempty"`    // the commit of that branch that the work was rebased on
+	Takes   string `json:"takes,omitempty"`   // the claimed commit, if Commit is the merge that would take it into the project (PROOF-7)
+	Control string `json:"control,omitempty"` // commit of the control branch with directive and policy, if that is not the project's branch
 	Record  string `json:"record,omitempty"`  // the record's commit that the claim names (REC-4)
 	// Assisted are the programs and models that worked on the directive, as the gateway saw
 	// them: "PROGRAM:MODEL".
 	Assisted   []string `json:"assisted,omitempty"`
-	Deviations []string `json:"deviations"` // frozen paths that the commit changed, and main's version in every run
+	Deviations []string `json:"deviations"` // frozen paths that the commit changed; all runs used main's version
 	Image      string   `json:"image"`
 	Fence      string   `json:"fence"`            // "podman/RUNTIME" ("podman" before there was a choice: runc), or "none"
-	Shared     string   `json:"shared,omitempty"` // why the commands could reach each other; "" where they could not
+	Shared     string   `json:"shared,omitempty"` // why the commands could reach each other; "" if they could not
 	Trials     int      `json:"trials"`           // runs of all commands
 	Agree      bool     `json:"agree"`            // all trials gave the same verdict and residual
-	Rung       int      `json:"rung"`             // achieved by the verdict itself; 0 for NONE
+	Rung       int      `json:"rung"`             // the rung that the verdict itself proves; 0 for NONE
 	Time       string   `json:"time"`             // RFC 3339, UTC
 	Caveat     string   `json:"caveat"`
 }
@@ -138,12 +136,12 @@ const Caveat = "These commands, in this image, ended like this on this commit. C
 // FenceNone marks a verdict whose commands ran outside any fence.
 const FenceNone = "none"
 
-// Judge makes the verdict from one or more trials of a declaration's commands. It fills in
-// what follows from them; the caller adds place and time.
+// Judge makes the verdict from one or more trials of a declaration's commands. The caller fills in
+// what does not follow from them, such as commit, image and time.
 //
-// EXACT: every criterion has a command and is met, and a declared residual is
-// zero. CONVERGED: the residual is known and below R_p. Either must be declared,
-// and the suite and the validation, where there are such, must pass.
+// EXACT: every criterion has a command and is met, and a declared residual is zero. CONVERGED: the
+// residual is known and below R_p. The declaration must allow the type, and the suite and the
+// validation, if there are any, must pass.
 func Judge(p Declaration, trials []Trial) Verdict {
 	v := Verdict{SchemaVersion: SchemaVersion, Unit: p.LoopID, DirectiveHash: p.DirectiveHash, Verdict: None, Lane: LaneC, Rp: p.Rp,
 		Criteria: []Outcome{}, Deviations: []string{}, Trials: len(trials), Caveat: Caveat}
@@ -177,8 +175,8 @@ func Judge(p Declaration, trials []Trial) Verdict {
 	return v
 }
 
-// residual is a trial's distance to the goal: what the residual command printed,
-// or how many criteria are not met.
+// residual returns a trial's distance to the goal: the residual command's value or, without such a
+// command, the number of criteria that are not met.
 func (p Declaration) residual(t Trial) Residual {
 	if p.Residual != "" {
 		if t.Residual == nil || !t.Residual.Met {
@@ -204,7 +202,7 @@ func (t Trial) met(c Criterion) bool {
 	return false
 }
 
-// trouble is why a criterion's command did not come to its own end, in brackets.
+// trouble returns, in brackets, why a criterion's command did not run to its end, or "".
 func (t Trial) trouble(criterion string) string {
 	for _, o := range t.Criteria {
 		if o.Criterion == criterion && o.Trouble != "" {
@@ -214,8 +212,8 @@ func (t Trial) trouble(criterion string) string {
 	return ""
 }
 
-// evaluated reports whether a criterion's command came to an end of its own, met or not
-// (003, section 12: what is not evaluated lets no certificate be issued).
+// evaluated reports whether a criterion's command ran to its end, met or not. If one did not, no
+// certificate is issued (003, section 12).
 func (t Trial) evaluated(c Criterion) bool {
 	return slices.ContainsFunc(t.Criteria, func(o Outcome) bool { return o.Criterion == c.Text && o.Command == c.Command && o.Trouble == "" })
 }
@@ -232,7 +230,7 @@ func (p Declaration) judge(t Trial) (verdict, reason string) {
 		switch {
 		case c.Command == "":
 			barred = c.Text
-			continue // what the Skeptic finds decides (COMMS-2)
+			continue // the Skeptic decides it (COMMS-2)
 		case !t.met(c) && open == "":
 			open = c.Text
 		}
@@ -258,14 +256,14 @@ func (p Declaration) judge(t Trial) (verdict, reason string) {
 	return None, "the residual is " + r.Words()
 }
 
-// Tail cuts a command's output to the end that a verdict keeps.
+// Tail returns the end of a command's output that a verdict keeps.
 func Tail(output []byte) string {
 	return strings.ToValidUTF8(string(output[max(0, len(output)-maxTail):]), "?")
 }
 
-// Line is the verdict as one line of its note, canonical JSON (RFC 8785), of at most
-// MaxVerdict bytes: a longer one could never be read again, and the claim would be
-// judged for ever. What people want least goes first: outputs, then the ends of lists.
+// Line encodes the verdict as one line of its note: canonical JSON (RFC 8785), at most MaxVerdict
+// bytes. A longer line could not be read again, and the claim would be judged for ever. So Line
+// drops the criteria's outputs and the ends of lists, and returns an error if that is not enough.
 func (v Verdict) Line() ([]byte, error) {
 	v.Included, v.Deviations = listed(v.Included), listed(v.Deviations)
 	v.Observed = v.Observed.listed()
@@ -292,8 +290,8 @@ func (v Verdict) Line() ([]byte, error) {
 	return line, err
 }
 
-// canonical is RFC 8785, with what nobody can see shown: what programs print gets
-// into evidence and notes, which people read.
+// canonical encodes v by RFC 8785 and makes invisible characters visible, because people read
+// evidence and notes, which contain programs' output.
 func canonical(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -303,8 +301,8 @@ func canonical(v any) ([]byte, error) {
 	return value, value.Canonicalize()
 }
 
-// ParseVerdicts reads a note of VerdictsRef: one verdict a line, oldest first. A
-// line that is not one is an error, and the verdicts around it still count.
+// ParseVerdicts parses a note of VerdictsRef: one verdict per line, oldest first. For a line that is
+// no verdict it returns an error along with the verdicts of the other lines.
 func ParseVerdicts(note []byte) (list []Verdict, err error) {
 	n := 0
 	for line := range bytes.Lines(note) {
@@ -335,9 +333,9 @@ func parseVerdict(line []byte) (v Verdict, err error) {
 	return v, nil
 }
 
-// Sound reports whether the result of a verdict can follow from its outcomes: EXACT has every
-// criterion met and a residual of zero, CONVERGED one below R_p, and both have runs that agree
-// and nothing that failed.
+// Sound reports whether a verdict's result is consistent with its outcomes. EXACT needs every
+// criterion met and a residual of zero, CONVERGED a residual below R_p; both need trials that agree
+// and a suite and validation that did not fail.
 func (v Verdict) Sound() bool {
 	if v.Verdict == None {
 		return true
@@ -352,7 +350,7 @@ func (v Verdict) Sound() bool {
 	return v.Residual.Less(v.Rp.Decimal)
 }
 
-// Unsaid lists what a claim needs the PM's word on.
+// Unsaid lists what the PM must decide before the claim can pass.
 func (v Verdict) Unsaid() []string {
 	switch {
 	case v.OnlyGuards && v.Unchanged:
@@ -363,12 +361,11 @@ func (v Verdict) Unsaid() []string {
 	return v.LeftWords()
 }
 
-// WantsWord reports whether the claim would pass with the PM's word, and does not without it.
+// WantsWord reports whether the claim passes only with the PM's word.
 func (v Verdict) WantsWord() bool { return v.NotIncluded || v.OnlyGuards }
 
-// Proves reports whether the verdict is EXACT or CONVERGED for this commit, unit
-// and text of the directive: a verdict of another commit or another loop, noted
-// here by whatever way, proves nothing.
+// Proves reports whether the verdict is EXACT or CONVERGED for this commit, unit and text of the
+// directive. A verdict on another commit or loop that got into this note proves nothing.
 func (v Verdict) Proves(commit, unit, directiveHash string) bool {
 	return v.Commit == commit && (unit == "" || v.Unit == unit) && v.DirectiveHash == directiveHash &&
 		(v.Verdict == Exact || v.Verdict == Converged) && v.Agree

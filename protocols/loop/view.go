@@ -7,9 +7,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Plot draws a residual history as a small text picture: a column an iteration,
-// newest last, at most width columns and height rows. An unknown residual is a
-// question mark in the lowest row, where zero is drawn, too.
+// Plot draws a residual history as text: one column per iteration, newest last, at most width
+// columns and height rows. An unknown residual is a question mark in the lowest row, the row of zero.
 func Plot(history []Residual, width, height int) string {
 	if len(history) == 0 || width < 1 || height < 1 {
 		return ""
@@ -71,7 +70,7 @@ func History(verdicts []Verdict) []Residual {
 	return list
 }
 
-// Words describes a verdict for people: what it says, and what it does not say.
+// Words describes a verdict for people: its result, each criterion, and how the commands ran.
 func (v Verdict) Words() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %.12s: %s", v.Verdict, v.Commit, v.Reason)
@@ -111,10 +110,10 @@ func (v Verdict) Words() string {
 	return b.String()
 }
 
-// shownLines is how many of the changes that survived people see, and of the declarations that went.
+// shownLines bounds the lists of surviving mutants and of removed declarations in Words.
 const shownLines = 20
 
-// againstWords are the results of the adversarial runs for people; "" if none were asked for.
+// againstWords describes the results of the adversarial runs for people; "" if there were none.
 func (v Verdict) againstWords() string {
 	var b strings.Builder
 	if m := v.Mutants; m != nil {

@@ -14,8 +14,7 @@ type fact struct {
 	iteration int
 }
 
-// key is the statement without its artifact, but with the directive that it is about:
-// what is said twice is the same.
+// key identifies a statement: its text and its directive, without the artifact.
 func (f fact) key() string {
 	text, link, _ := cutLink(f.line)
 	_, path, _ := strings.Cut(link, "evidence/")
@@ -23,7 +22,8 @@ func (f fact) key() string {
 	return directive + " " + text
 }
 
-// cutLink parts a statement from its artifact, "(path#hash)" at its end.
+// cutLink splits off the artifact, "(path#hash)", at the end of a statement; ok is false if there is
+// none.
 func cutLink(line string) (text, link string, ok bool) {
 	i := strings.LastIndex(line, " (")
 	if i < 0 || !strings.HasSuffix(line, ")") || !strings.Contains(line[i:], "#") {
@@ -32,12 +32,12 @@ func cutLink(line string) (text, link string, ok bool) {
 	return line[:i], line[i+1:], true
 }
 
-// sum is the iterations of a loop that are summed up.
+// sum counts the iterations of a loop that no longer have lines of their own.
 type sum struct {
 	any                        bool
 	first, last                int // iterations
 	tried, supported, guesses  int
-	value, direction, verified string // residual, direction and certificate of the last one
+	value, direction, verified string // residual, direction and certificate of the last iteration
 	older                      older
 }
 
@@ -59,7 +59,7 @@ func (s *sum) count(f fact) {
 	}
 }
 
-// reach takes an iteration into the range.
+// reach extends the range of iterations.
 func (s *sum) reach(first, last int) {
 	if !s.any {
 		s.any, s.first, s.last = true, first, last
@@ -67,7 +67,7 @@ func (s *sum) reach(first, last int) {
 	s.first, s.last = min(s.first, first), max(s.last, last)
 }
 
-// distill takes an iteration's block into the loop's facts, and sums up the rest of it.
+// distill adds an iteration's statements of lane A to the loop's facts and sums up the rest.
 func (l *remembered) distill(it *told) {
 	var s sum
 	quotes := map[string][]string{}
@@ -111,7 +111,7 @@ func take(line, prefix string, to *string) {
 	}
 }
 
-// add puts a statement at the end, and takes the same one from where it stood.
+// add appends a statement and removes an earlier one with the same key.
 func (l *remembered) add(f fact) {
 	l.drop(f.line)
 	l.facts = append(l.facts, f)
@@ -129,7 +129,7 @@ const (
 	olderForm  = laneAMark + "%d older verified statements, of iterations %d to %d, stand in "
 )
 
-// lines is the loop's block of what is summed up.
+// lines returns the loop's block of summed-up iterations.
 func (l *remembered) lines() []string {
 	var lines []string
 	if s := l.sum; s.any {
@@ -151,7 +151,7 @@ func (l *remembered) lines() []string {
 	return append([]string{earlierMark + l.id}, lines...)
 }
 
-// read takes back a line of such a block.
+// read parses a line of such a block.
 func (l *remembered) read(line string) {
 	if w, ok := readWitness(line); ok {
 		l.witnesses = append(l.witnesses, w)
@@ -170,15 +170,14 @@ func (l *remembered) read(line string) {
 	}
 }
 
-// iterationOf is the iteration whose artifact a statement names, 0 for none.
+// iterationOf returns the iteration whose artifact a statement links, 0 for none.
 func iterationOf(line string) (n int) {
 	_, after, _ := strings.Cut(line, "/iter_")
 	fmt.Sscanf(after, "%d/", &n)
 	return n
 }
 
-// read adds the counts of a witness line, with a range of iterations before them in the line
-// of a sum and without in that of one iteration.
+// read adds the counts of a witness line. The line of a sum has a range of iterations before them.
 func (s *sum) read(text string) {
 	var first, last int
 	if n, _ := fmt.Sscanf(text, rangeForm, &first, &last); n == 2 {
@@ -194,7 +193,7 @@ func (s *sum) read(text string) {
 	}
 }
 
-// forgotten counts the loops that are too old to stand each for itself.
+// forgotten counts the loops that are too old to have a section.
 type forgotten struct {
 	loops, iterations, statements int
 	last                          string // the newest of them

@@ -1,7 +1,6 @@
 package loop
 
-// VerdictWords is a verdict's result (EXACT, CONVERGED, NONE) in words for people; "" for
-// none.
+// VerdictWords describes a result (EXACT, CONVERGED, NONE) for people; "" for no verdict.
 func VerdictWords(verdict string) string {
 	switch verdict {
 	case Exact:
