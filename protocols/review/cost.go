@@ -8,7 +8,7 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// Cost is what the work took. What nobody counted is null, never 0.
+// Cost is what the work used. A number that nobody counted is null, never 0.
 type Cost struct {
 	Iterations int64   `json:"iterations"` // of all units of the text, as the host admitted them
 	Allowed    int64   `json:"iterations_allowed"`
@@ -19,17 +19,17 @@ type Cost struct {
 	CountedBy  string  `json:"counted_by"`
 	Money      *string `json:"money"` // dollars, a decimal
 	Estimated  int64   `json:"estimated_calls"`
-	Prices     string  `json:"prices"` // day of the price table; "" where nobody says
+	Prices     string  `json:"prices"` // day of the price table; "" if unknown
 	Limits
 }
 
-// Limits are what the directive's own text allows of the models, nil where it says nothing.
+// Limits are the directive's own limits for the models' use, nil for none.
 type Limits struct {
 	MaxTokens *int64  `json:"max_tokens"`
 	MaxMoney  *string `json:"max_cost"` // dollars, a decimal
 }
 
-// Bound takes them over from the directive's options.
+// Bound sets the limits from the directive's options.
 func (l *Limits) Bound(o comms.Options) {
 	if tokens := int64(o.MaxTokens); tokens > 0 {
 		l.MaxTokens = &tokens
@@ -39,20 +39,20 @@ func (l *Limits) Bound(o comms.Options) {
 	}
 }
 
-// The counters of tokens. The gateway is asked for every call, and its count is the one that
-// budgets go by. Where it cannot be read, or there was none, an agent's own count stands in for it.
+// Who counted the tokens. Every call passes the gateway, and budgets are enforced by its count. If
+// there is no such count, or it cannot be read, the agent's own is shown.
 const (
 	ByGateway = "gateway"
 	ByAgent   = "agent"
 )
 
-// unknown is what nobody counted, of which something is allowed. It is never 0.
+// unknown replaces a number that has a limit but that nobody counted. It is never 0.
 const unknown = "unknown"
 
-// A CostLine is one thing that the work took, by its name.
+// A CostLine is one kind of cost, with its name.
 type CostLine struct{ Name, Words string }
 
-// Lines is the cost for people: each thing once, and nothing that nobody counted.
+// Lines describes the cost for people, one line for each kind that was counted or has a limit.
 func (c Cost) Lines() (list []CostLine) {
 	add := func(name, format string, args ...any) {
 		list = append(list, CostLine{name, fmt.Sprintf(format, args...)})
@@ -105,7 +105,7 @@ func (c Cost) Lines() (list []CostLine) {
 	return list
 }
 
-// Words is the cost in one line.
+// Words describes the cost on one line.
 func (c Cost) Words() string {
 	var words []string
 	for _, line := range c.Lines() {
@@ -120,7 +120,7 @@ func (c Cost) Words() string {
 	return strings.Join(words, ", ")
 }
 
-// Count takes the agent's own count of tokens, where nobody else's is known.
+// Count sets the tokens to the agent's own count if there is no other.
 func (c *Cost) Count(tokens int64) {
 	if c.Tokens == nil && tokens > 0 {
 		c.Tokens, c.CountedBy = &tokens, ByAgent

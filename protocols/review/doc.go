@@ -1,10 +1,10 @@
-// Package review says where a directive stands, what there is to see of its work before
-// it is taken, and whether it can be (REC-3): as data, which `--json` prints, and as
-// lines of text. It is made of facts that its caller has read, and knows no git.
+// Package review describes a directive's state, its work for a reader who decides on it, and
+// whether the work can be taken (REC-3): as data, which `--json` prints, and as lines of text. It
+// computes all of this from facts that its caller has read, and does not call git.
 //
-// Whoever changes a member's name or meaning changes SchemaVersion: programs read it.
+// A change of a member's name or meaning needs a new SchemaVersion, because programs read it.
 package review
 
-// SchemaVersion is of Standing and Review as JSON, and of what the verbs that make them
-// true print (take, drop, directive new and edit).
+// SchemaVersion is the version of the JSON of Standing and Review, and of what take, drop, directive
+// new and directive edit print.
 const SchemaVersion = "1.1"

@@ -9,38 +9,38 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Ending is how a unit's loop ended, as its report in COMMS.md tells it: who reads
-// nothing else knows what was done, what decides, what it cost and what to type (WORK-5).
+// Ending is the input of a unit's report in COMMS.md. A person who reads only the report learns what
+// was done, what decided, what it cost and what to type (WORK-5).
 type Ending struct {
 	Report   loop.Report
-	Unit     *uow.Record // as it stands now
+	Unit     *uow.Record // the unit's newest record
 	Criteria []Criterion
 	Verdict  *loop.Verdict // the host's, on the last claim; nil for none
-	Said     string        // the worker's last words; "" for none
-	Changes  []Change      // of the work, against where it left the project
+	Said     string        // the worker's last message; "" for none
+	Changes  []Change      // the work's difference from its base in the project
 	Cost     Cost
-	Instead  []string // each change of the model that worked
-	Branch   string   // that holds the work
-	Record   string   // ref of what led there
-	Project  string   // branch that has the work by now; "" while it has not
-	Unmerged string   // why the agent did not merge it, though it may; "" for nothing
-	Lessons  string   // what became of the lessons; "" for nothing
+	Instead  []string // each switch to another model
+	Branch   string   // the branch with the work
+	Record   string   // the ref of the unit's record
+	Project  string   // the project's branch if it has the work, else ""
+	Unmerged string   // why the agent did not merge although it may; "" if that is not so
+	Lessons  string   // what became of the lessons; "" for none
 }
 
-// What of an ending stands in its report: the rest is in the review.
+// The limits of a report; the review has the rest.
 const (
-	maxSaid  = 4 << 10 // bytes of the worker's words
+	maxSaid  = 4 << 10 // bytes of the worker's message
 	maxFiles = 20      // lines of the diffstat
 	maxTold  = 40      // criteria
 	tailSize = 400     // bytes of the output of a criterion that is not met
-	maxPaths = 20      // of what was added, or put back
+	maxPaths = 20      // paths that were left out or reset to main's version
 )
 
-// saidHead begins the worker's words in a report.
+// saidHead precedes the worker's message in a report.
 const saidHead = "The agent says:"
 
-// Quoted are the worker's words of a report that Text made, else its first paragraph: what a list
-// has room for.
+// Quoted returns the part of a report that a list shows: the worker's message if Text made the
+// report and quotes one, else its first paragraph.
 func Quoted(text string) string {
 	text = strings.TrimSpace(text)
 	words, ok := strings.CutPrefix(text, saidHead)
@@ -58,7 +58,7 @@ func Quoted(text string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// Text is the report.
+// Text returns the report.
 func (e Ending) Text() string {
 	var b strings.Builder
 	part := func(lines ...string) {
@@ -86,7 +86,7 @@ func (e Ending) Text() string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// work is what was changed, and where it lies.
+// work describes the changes and where they are.
 func (e Ending) work() (lines []string) {
 	if len(e.Changes) == 0 {
 		return append(lines, fmt.Sprintf("Unit %s, which changed nothing.", e.Report.LoopID))
@@ -106,8 +106,7 @@ func (e Ending) work() (lines []string) {
 	return lines
 }
 
-// criteria are what decides, each with its command: met, not met and not run are three
-// things.
+// criteria lists each criterion with its command and result: met, not met, or not run.
 func (e Ending) criteria() (lines []string) {
 	for i, c := range e.Criteria {
 		if i == maxTold {
@@ -136,8 +135,8 @@ func (e Ending) criteria() (lines []string) {
 	return lines
 }
 
-// lastBytes are the last whole lines of a text within a number of bytes, or the end of
-// the last one.
+// lastBytes returns the last whole lines of a text that fit in n bytes, or the end of its last line
+// if that does not fit.
 func lastBytes(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -149,7 +148,8 @@ func lastBytes(text string, n int) string {
 	return text
 }
 
-// deviations are what the work did to what decides on it.
+// deviations lists what a reader should look at first: changes left out or restored for the verdict,
+// the verdict's doubts, and paths that the PM included.
 func (e Ending) deviations() (lines []string) {
 	list := func(what string, paths []string) {
 		for i, path := range paths {
@@ -181,10 +181,10 @@ func (e Ending) deviations() (lines []string) {
 	return lines
 }
 
-// next is what to type, the likeliest first. Of a unit that waits this is the command
-// that its list names, too.
+// next lists what to type, likeliest first. For a unit that waits, the first command is the one that
+// lists of what waits show.
 func (e Ending) next() (lines []string) {
-	// A claim of nothing is a commit of the project's: it is there, and nothing is done.
+	// A claim without changes is a commit that the project already has, which does not mean done.
 	if e.Project != "" && (len(e.Changes) > 0 || e.Report.Status == loop.ExitConverged) {
 		return nil
 	}

@@ -9,19 +9,19 @@ import (
 	"git-ward/protocols/plan"
 )
 
-// Kind is the kind of a path's entry, by git's mode.
+// Kind is the kind of a tree entry, derived from its mode.
 type Kind string
 
-// The kinds; "" is nothing.
+// The kinds; "" means no entry.
 const (
 	File      Kind = "file"
 	Program   Kind = "executable"
 	Link      Kind = "link"
 	Submodule Kind = "submodule"
-	Directory Kind = "directory" // at the root only: no change is of one
+	Directory Kind = "directory" // only for names at the root; a Change never has it
 )
 
-// KindOf is what a mode of git's stands for; 0 is nothing.
+// KindOf returns the kind of a mode of git; "" for mode 0, no entry.
 func KindOf(mode uint32) Kind {
 	switch mode {
 	case 0o120000:
@@ -38,8 +38,8 @@ func KindOf(mode uint32) Kind {
 	return File
 }
 
-// atRoot is the kind of the name at the root by which a path of this kind begins; below says
-// that more follows it.
+// atRoot returns the kind of the first element of a path whose entry has kind k; below says that the
+// path has more elements.
 func (k Kind) atRoot(below bool) Kind {
 	switch {
 	case below:
@@ -53,26 +53,26 @@ func (k Kind) atRoot(below bool) Kind {
 // Change is one path that the work changes.
 type Change struct {
 	Path    diag.Untrusted `json:"path"`
-	Old     Kind           `json:"old"` // "" where it is new
-	New     Kind           `json:"new"` // "" where it is gone
+	Old     Kind           `json:"old"` // "" for an added path
+	New     Kind           `json:"new"` // "" for a deleted path
 	Added   int            `json:"added"`
 	Deleted int            `json:"deleted"`
 	Binary  bool           `json:"binary"`
 	OldSize int64          `json:"old_size"` // bytes; of binary files
 	NewSize int64          `json:"new_size"`
-	Target  diag.Untrusted `json:"target,omitempty"` // of a new link, of at most 4 KiB
+	Target  diag.Untrusted `json:"target,omitempty"` // of a new symbolic link, at most 4 KiB
 }
 
 // Touched lists the changed paths that a reader should see first.
 type Touched struct {
-	Protected    []diag.Untrusted `json:"protected"`    // [rights] protected: they run code or steer tools
-	NewAtRoot    []diag.Untrusted `json:"new_at_root"`  // first parts of paths that the project's root does not have, or has as another kind
-	Instructions []diag.Untrusted `json:"instructions"` // what coding agents obey (GATE-5)
-	Tests        []diag.Untrusted `json:"tests"`        // tests by their names, [verify] pinned, and what the directive freezes
+	Protected    []diag.Untrusted `json:"protected"`    // [rights] protected: files that run code or configure tools
+	NewAtRoot    []diag.Untrusted `json:"new_at_root"`  // first elements of paths that the project's root lacks, or has as another kind
+	Instructions []diag.Untrusted `json:"instructions"` // files that coding agents obey (GATE-5)
+	Tests        []diag.Untrusted `json:"tests"`        // tests by their names, [verify] pinned, and frozen paths
 }
 
-// Touch sorts out the paths that a reader looks at first; tests are globs, and root is what
-// stands at the project's root, by name: one of another kind is new.
+// Touch sorts the changed paths that a reader should see first by the given predicates. root maps the
+// names at the project's root to their kinds; a name whose kind changes counts as new.
 func Touch(changes []Change, protected, instructions, tests func(path string) bool, root map[string]Kind) Touched {
 	t := Touched{Protected: []diag.Untrusted{}, NewAtRoot: []diag.Untrusted{}, Instructions: []diag.Untrusted{}, Tests: []diag.Untrusted{}}
 	for _, c := range changes {
@@ -94,7 +94,7 @@ func Touch(changes []Change, protected, instructions, tests func(path string) bo
 	return t
 }
 
-// InGlobs reports whether a path, or a directory that it is in, is one of the globs.
+// InGlobs reports whether a path, or a directory above it, matches one of the globs.
 func InGlobs(globs []string, path string) bool {
 	for {
 		for _, g := range globs {
@@ -110,7 +110,7 @@ func InGlobs(globs []string, path string) bool {
 	}
 }
 
-// Summary is a list of changes in one line, as git ends a diffstat.
+// Summary returns the last line of a diffstat.
 func Summary(changes []Change) string {
 	added, deleted := 0, 0
 	for _, c := range changes {
@@ -122,11 +122,11 @@ func Summary(changes []Change) string {
 	return fmt.Sprintf("%s changed, +%d -%d lines", diag.Count(len(changes), "file"), added, deleted)
 }
 
-// barWidth is how many signs a line of the diffstat has at most.
+// barWidth bounds the plus and minus signs on a line of the diffstat.
 const barWidth = 40
 
-// Stat is the changes as a diffstat, one line each: how much, and what is more than
-// lines: a mode, a link, a binary file, another repository.
+// Stat returns a diffstat, one line per change. A line also names what a count of lines cannot show:
+// a changed mode, a link's target, the sizes of a binary file, a submodule.
 func Stat(changes []Change) (lines []string) {
 	wide, most := 0, 0
 	for _, c := range changes {
@@ -166,7 +166,7 @@ func (c Change) amount(most int) string {
 	return text
 }
 
-// became says what kind a path is now, and was.
+// became describes how the kind of a path changed.
 func (c Change) became() string {
 	switch {
 	case c.Old == "":
@@ -179,7 +179,8 @@ func (c Change) became() string {
 	return string(c.Old) + " -> " + string(c.New)
 }
 
-// bar draws added and deleted lines, scaled as git does: what is there shows.
+// bar draws added and deleted lines as plus and minus signs. It scales like git: a number other than
+// 0 gets at least one sign.
 func bar(added, deleted, most int) string {
 	scale := func(n int) int {
 		if most <= barWidth || n == 0 {

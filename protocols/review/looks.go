@@ -8,8 +8,8 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// A Remark is something to look at before anything else; Path is what it is about, "" for the
-// work as a whole.
+// A Remark is something that a reader should look at first. Path is what it is about, "" for the
+// whole work.
 type Remark struct {
 	Look Look
 	What string
@@ -24,12 +24,11 @@ func (m Remark) String() string {
 	return m.What + ": " + m.Path.String()
 }
 
-// leftOut is said of what came with the work and is none.
+// leftOut describes changes of a claim that do not count as work.
 const leftOut = "not work, so left out of the deciding run"
 
-// Looks are what decides on the work and came with it, what the verdict names against its own
-// word, what git cannot merge, and what steers other tools. Each path of the work is named once,
-// by what weighs most.
+// Looks lists changed files that decide on the work, the verdict's doubts, merge conflicts, and
+// changed files that configure other tools. Each path is listed once, with its most serious remark.
 func (r *Review) Looks() (list []Remark) {
 	named := map[string]bool{}
 	add := func(look Look, what string, paths ...string) {
@@ -53,13 +52,13 @@ func (r *Review) Looks() (list []Remark) {
 	add(Warn, "frozen, so restored for the verdict", v.Deviations...)
 	for _, d := range v.Against() {
 		whole(len(d.Of) == 0, d.One)
-		for _, of := range d.Of { // criteria, tests and lines, which are no paths of the work
+		for _, of := range d.Of { // criteria, tests and lines are no paths, so they are never duplicates
 			list = append(list, Remark{Warn, d.One, diag.Untrusted(of)})
 		}
 	}
 	whole(v.Shared != "", "the commands shared /tmp and could reach each other: "+v.Shared)
 	whole(v.Fence == loop.FenceNone, "judged without a fence")
-	whole(r.Claimed && r.Branch != "" && r.Branch != r.Commit && r.Record != "", // without a record its papers follow the claim
+	whole(r.Claimed && r.Branch != "" && r.Branch != r.Commit && r.Record != "", // without a record, Ward's commits follow the claim
 		"agent/"+r.Directive+" is at "+diag.Short(r.Branch)+" by now, which nobody judged")
 	whole(r.Merge.Unrelated, "it shares no history with the project")
 	whole(r.Merge.Unjudged(), "the project has moved on, so the merged tree is not judged")
@@ -71,7 +70,7 @@ func (r *Review) Looks() (list []Remark) {
 	add(Plain, "work by your word", v.Included...)
 	add(Plain, "a test, or what is frozen", raw(r.Touched.Tests)...)
 	add(Plain, "opened by no command", v.NeverOpened...)
-	if v.Cache != "" && v.Verdict == loop.None { // it may lack what the work asks for
+	if v.Cache != "" && v.Verdict == loop.None { // the cache may lack what the work needs
 		list = append(list, Remark{Plain, "dependencies from the cache", diag.Untrusted(v.Cache)})
 	}
 	return list
@@ -84,12 +83,11 @@ func raw(paths []diag.Untrusted) (list []string) {
 	return list
 }
 
-// maxHeard is how many lines of the agent's words stand in a review: the rest is where they come
-// from.
+// maxHeard bounds the lines of each of the agent's texts in a review; Said.Where has the rest.
 const maxHeard = 12
 
-// Heard is what the agent said, each thing once: a report that Ward made of the unit repeats
-// what is above it, and a commit's message what the agent said at the end.
+// Heard returns the agent's texts without repetitions: Ward's report on the unit repeats the texts
+// before it, and a commit's message may repeat the agent's last message.
 func (r *Review) Heard() (list []Said) {
 	for _, s := range r.Said {
 		text := s.Text.Raw()
@@ -107,7 +105,7 @@ func (r *Review) Heard() (list []Said) {
 	return list
 }
 
-// withoutTrailers is a commit's message without Ward's trailers at its end.
+// withoutTrailers removes Ward's trailers from the end of a commit's message.
 func withoutTrailers(message string) string {
 	lines := strings.Split(strings.TrimRight(message, "\n"), "\n")
 	for len(lines) > 0 && strings.HasPrefix(lines[len(lines)-1], "Ward-") {

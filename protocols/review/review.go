@@ -12,8 +12,8 @@ type Review struct {
 	Standing
 	Outcome string         `json:"outcome"` // one line
 	Text    diag.Untrusted `json:"text"`    // the directive as control has it
-	// Base is where the work left the project: the difference from there to Commit is
-	// what is shown.
+	// Base is the merge base of the work and the project; the review shows the difference from
+	// Base to Commit.
 	Base     string         `json:"base"`
 	Project  string         `json:"project"` // tip of the project's branch
 	Record   string         `json:"record"`  // the record's ref
@@ -23,56 +23,55 @@ type Review struct {
 	Touched  Touched        `json:"touched"`
 	Changes  []Change       `json:"changes"`
 	Patch    diag.Untrusted `json:"patch"`         // as git prints it
-	Omitted  int64          `json:"patch_omitted"` // bytes of it that did not fit; 0 for none
-	Said     []Said         `json:"said"`          // by the agent, proved by nothing
+	Omitted  int64          `json:"patch_omitted"` // bytes of the patch that did not fit; 0 for none
+	Said     []Said         `json:"said"`          // the agent's texts, which prove nothing
 	Cost     Cost           `json:"cost"`
-	Refused  []Refused      `json:"refused"`  // what the fence refused to the agent, once each
-	Commands []string       `json:"commands"` // what to type next, the first first
+	Refused  []Refused      `json:"refused"`  // addresses that the fence refused to the agent, without duplicates
+	Commands []string       `json:"commands"` // what to type next, likeliest first
 }
 
 // Merge describes the project after taking the work.
 type Merge struct {
-	Moved     bool             `json:"moved"`     // the project went on since the work left it
-	Judged    bool             `json:"judged"`    // the merged tree is what the verdict is about, but for words
-	Beside    []diag.Untrusted `json:"beside"`    // some paths that are not
-	Conflicts []diag.Untrusted `json:"conflicts"` // paths; with any, git does not merge it by itself
+	Moved     bool             `json:"moved"`     // the project has commits after Base
+	Judged    bool             `json:"judged"`    // the merged tree is the judged one, apart from paths that loop.Free allows
+	Beside    []diag.Untrusted `json:"beside"`    // some of the paths that differ from the judged tree
+	Conflicts []diag.Untrusted `json:"conflicts"` // paths that git cannot merge
 	Unrelated bool             `json:"unrelated"` // the work shares no history with the project
 }
 
-// Unjudged reports whether git merges the work cleanly, and nobody has judged the result.
+// Unjudged reports whether git merges the work cleanly but no verdict is on the merged tree.
 func (m *Merge) Unjudged() bool { return m.Moved && !m.Judged && len(m.Conflicts) == 0 }
 
-// Criterion is one criterion of the directive and what the host saw of it.
+// Criterion is one criterion of the directive and its result on the host.
 type Criterion struct {
 	Text     diag.Untrusted `json:"text"`
-	Command  diag.Untrusted `json:"command"`   // "" where none decides
+	Command  diag.Untrusted `json:"command"`   // "" for none
 	Result   string         `json:"result"`    // met, not met, not run
-	ExitCode *int           `json:"exit_code"` // null when it did not run to its end
-	Trouble  diag.Untrusted `json:"trouble"`   // why it did not
-	Tail     diag.Untrusted `json:"tail"`      // of its output, where it was not met
-	Place    string         `json:"place"`     // in the certificate: criteria[0]; "" for not run
-	// Control is what its control came to, and whether it held before the work, in words; ""
-	// where neither was tried.
+	ExitCode *int           `json:"exit_code"` // null if it did not run to its end
+	Trouble  diag.Untrusted `json:"trouble"`   // why not
+	Tail     diag.Untrusted `json:"tail"`      // the end of its output, if it was not met
+	Place    string         `json:"place"`     // its member of the certificate, such as criteria[0]; "" if not run
+	// Control describes the result of its controls and whether it was met before the work; "" if
+	// neither was tried.
 	Control string `json:"control"`
-	// Separate says that no test of the criterion's shares a process with the work, or that it is
-	// held out.
+	// Separate says that none of its tests shares a process with the work, or that it is held out.
 	Separate bool `json:"separate"`
 }
 
 // Said is a text by the agent.
 type Said struct {
-	Where string         `json:"where"` // the end of an iteration, a report, a commit
+	Where string         `json:"where"` // its source: the end of an iteration, a report, a commit
 	Text  diag.Untrusted `json:"text"`
 }
 
-// Refused is an address that the agent asked for and did not get.
+// Refused is an address that the agent tried to reach and that the fence refused.
 type Refused struct {
 	Address diag.Untrusted `json:"address"`
-	Setting string         `json:"setting"` // that would allow it, in Ward's words; "" where none would
+	Setting string         `json:"setting"` // the setting that would allow it; "" for none
 }
 
-// Criteria are a directive's criteria with what a verdict says of each, nil for none.
-// What a verdict judged and the directive no longer names comes after them.
+// Criteria returns the declared criteria, each with its result in v; v may be nil. After them come
+// criteria that v judged and that the directive no longer has.
 func Criteria(declared [][2]string, v *loop.Verdict) []Criterion {
 	list := []Criterion{}
 	used := map[int]bool{}
@@ -116,7 +115,7 @@ func Criteria(declared [][2]string, v *loop.Verdict) []Criterion {
 	return list
 }
 
-// judgedBeside is what ran beside the criteria, by a name that people know.
+// judgedBeside returns the result of the residual, suite or validation command under a name for people.
 func judgedBeside(o loop.Outcome, place, name string) Criterion {
 	o.Criterion = fmt.Sprintf("%s (`%s`)", name, o.Command)
 	return judged(o, place)

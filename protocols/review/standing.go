@@ -16,20 +16,20 @@ type State string
 
 // The states.
 const (
-	Open     State = "open"     // the agent takes it up next
-	Working  State = "working"  // a unit is at work on it
-	Waiting  State = "waiting"  // its unit, or a question of its, waits for the PM
+	Open     State = "open"     // no unit has begun its present text
+	Working  State = "working"  // a unit works on it
+	Waiting  State = "waiting"  // its unit, or a question of its unit, waits for the PM
 	Ready    State = "ready"    // a verdict proves it, and the project does not have it yet
-	Unproved State = "unproved" // it ended, and no verdict proves it
+	Unproved State = "unproved" // it ended without a verdict that proves it
 	Taken    State = "taken"    // the project has it
-	Dropped  State = "dropped"  // the PM wanted no more of it
+	Dropped  State = "dropped"  // the PM dropped it
 	Gone     State = "gone"     // COMMS.md no longer lists it
 )
 
-// States lists all of them, in the order in which a PM wants them.
+// States lists the states in the order in which a PM should see them.
 var States = []State{Waiting, Ready, Unproved, Working, Open, Taken, Dropped, Gone}
 
-// Words is a state for people: in a list, above one, and after "it is".
+// Words returns a state for people. It fits in a list, as a heading, and after "it is".
 func (s State) Words() string {
 	switch s {
 	case Open:
@@ -48,24 +48,24 @@ func (s State) Words() string {
 	return string(s)
 }
 
-// Over reports whether nothing more is to be done about the directive.
+// Over reports whether the directive needs no more work or decision.
 func (s State) Over() bool { return s == Taken || s == Dropped || s == Gone }
 
-// Position is what the refs say of a directive.
+// Position has what the refs say about a directive; it is the input of Stand.
 type Position struct {
 	Name      string           // D-1
-	Directive *comms.Directive // as control has it; nil when it is gone
-	Reported  comms.State      // what its reports say of it
+	Directive *comms.Directive // from the control branch; nil if it no longer lists the directive
+	Reported  comms.State      // according to its reports
 	Dropped   bool
-	Report    *comms.Report // the newest on it, nil for none
-	Unit      *uow.Record   // the newest record of the unit in question, nil for none
+	Report    *comms.Report // its newest report, nil for none
+	Unit      *uow.Record   // the newest record of the unit that counts, nil for none
 	Branch    string        // tip of agent/D-1, "" for none
-	Taken     string        // the project's commit by which it has what was claimed; "" for none
-	Verdict   *loop.Verdict // the host's last on the unit's last claim, nil for none
-	After     []string      // the directives that it waits for before its work goes on (MANY-1)
+	Taken     string        // the project's commit that brought in the claimed work; "" for none
+	Verdict   *loop.Verdict // the host's last verdict on the unit's last claim, nil for none
+	After     []string      // the directives that must end before it continues (MANY-1)
 }
 
-// Standing is where a directive stands, as `git ward directive show --json` prints it.
+// Standing is a directive's state, as `git ward directive show --json` prints it.
 type Standing struct {
 	SchemaVersion string `json:"schema_version"`
 
@@ -74,24 +74,24 @@ type Standing struct {
 	State     State          `json:"state"`
 	Waits     uow.Waiting    `json:"-"`               // who has the next move, why, and by which command
 	WaitsFor  string         `json:"waits_for"`       // "you" (a PM), "agent", "host" (its verdict), "after" (other directives), "" for nobody
-	After     []string       `json:"after,omitempty"` // which ones, where it waits for "after"
+	After     []string       `json:"after,omitempty"` // the directives, if WaitsFor is "after"
 	Next      string         `json:"next"`            // the command to type, "" for none
-	Or        string         `json:"or"`              // another that settles it as well, "" for none
-	Unit      string         `json:"unit"`            // D-1.1; "" where nobody began
+	Or        string         `json:"or"`              // another command that settles it, "" for none
+	Unit      string         `json:"unit"`            // D-1.1; "" if none began
 	UnitState string         `json:"unit_state"`
-	Report    string         `json:"report"`   // status of the newest report on it
-	Commit    string         `json:"commit"`   // what was claimed last, else the tip of the branch; "" for none
-	Claimed   bool           `json:"claimed"`  // the unit claimed it
+	Report    string         `json:"report"`   // status of its newest report
+	Commit    string         `json:"commit"`   // the last claimed commit, else the branch's tip; "" for none
+	Claimed   bool           `json:"claimed"`  // Commit is a claim
 	Branch    string         `json:"branch"`   // tip of agent/D-1
 	Verdict   string         `json:"verdict"`  // EXACT, CONVERGED, NONE; "" while there is none
 	Current   bool           `json:"current"`  // the verdict is for the directive's text as it stands
 	TakenBy   string         `json:"taken_by"` // the project's commit that took it
 }
 
-// Stand says where a directive stands.
+// Stand derives a directive's state.
 func Stand(p Position) Standing {
 	if v := p.Verdict; v != nil && v.Unchanged && v.Verdict == loop.None {
-		p.Taken = "" // the project had it before, and it is no work
+		p.Taken = "" // the project had the commit before, so nothing was taken
 	}
 	s := Standing{SchemaVersion: SchemaVersion, Directive: p.Name, Branch: p.Branch, Commit: p.Branch, TakenBy: p.Taken}
 	if p.Directive != nil {
@@ -127,7 +127,7 @@ func Stand(p Position) Standing {
 	return s
 }
 
-// WaitsWords is for whom it waits, and every command that settles it; "" for nobody.
+// WaitsWords says who has the next move, and each command that settles it; "" for nobody.
 func (s Standing) WaitsWords() string {
 	switch {
 	case s.Waits.For == uow.ForNobody:
@@ -138,8 +138,8 @@ func (s Standing) WaitsWords() string {
 	return s.Waits.String()
 }
 
-// WaitsOf is for whom a unit of the directive waits: as the directive itself does, where the
-// unit is the one in question and is not put away.
+// WaitsOf returns what a unit of the directive waits for. The unit that counts, unless it is
+// archived, waits for the same as the directive.
 func (s Standing) WaitsOf(r *uow.Record) uow.Waiting {
 	if s.Unit != r.ID || r.State == uow.Archived {
 		return r.Waits()
@@ -147,12 +147,12 @@ func (s Standing) WaitsOf(r *uow.Record) uow.Waiting {
 	return s.Waits
 }
 
-// proved reports whether a verdict proves the claim for the text as it stands.
+// proved reports whether a verdict proves the claim for the directive's present text.
 func (s Standing) proved() bool {
 	return s.Claimed && s.Current && (s.Verdict == loop.Exact || s.Verdict == loop.Converged)
 }
 
-// Proof is what the verdict comes to, for people; "" while there is none.
+// Proof describes the verdict in a word for people; "" if there is none.
 func (s Standing) Proof() string {
 	switch s.Verdict {
 	case "":
@@ -180,14 +180,14 @@ func (p Position) state(s Standing) State {
 	case s.proved():
 		return Ready
 	case p.Reported == comms.Open && p.Unit != nil && !edited:
-		return Working // it ended a moment ago, and its report follows
+		return Working // the unit has just ended; its report is not pushed yet
 	case p.Reported == comms.Open:
 		return Open
 	}
 	return Unproved
 }
 
-// waits says for whom a directive waits, and what to type else.
+// waits returns what a directive waits for, and an alternative command.
 func (p Position) waits(s Standing) (w uow.Waiting, or string) {
 	says := func(c uow.Cause, what string) uow.Waiting { return c.Waiting(p.Name, s.Unit, diag.OneLine(what)) }
 	switch unit := p.unitWaits(); s.State {
@@ -221,7 +221,7 @@ func (p Position) waits(s Standing) (w uow.Waiting, or string) {
 		return says(uow.ReadyToTake, ""), ""
 	case Unproved:
 		w := says(p.unproved(s))
-		if w.Cause == uow.ToolWasAway { // the text is not what is wrong
+		if w.Cause == uow.ToolWasAway { // editing the directive would not help
 			return w, "git ward directive edit " + p.Name
 		}
 		return w, "git ward drop " + p.Name
@@ -229,7 +229,7 @@ func (p Position) waits(s Standing) (w uow.Waiting, or string) {
 	return says(uow.IsOver, ""), ""
 }
 
-// named are the first of some paths, cut where they are long.
+// named joins the first three paths and counts the rest, in at most 200 bytes.
 func named(paths []string) string {
 	const most = 3
 	if n := len(paths); n > most {
@@ -238,7 +238,7 @@ func named(paths []string) string {
 	return diag.Cut(strings.Join(paths, ", "), 200)
 }
 
-// unproved is why a directive ended without proof, and the stated reason.
+// unproved returns why a directive ended without proof, and the reason in words.
 func (p Position) unproved(s Standing) (c uow.Cause, what string) {
 	switch {
 	case p.Unit != nil && p.Unit.State.Ended() && s.Current && p.Verdict.MissingTool != nil:
@@ -261,12 +261,12 @@ func (p Position) unproved(s Standing) (c uow.Cause, what string) {
 	return uow.NotProved, strings.Join(reasons, "; ")
 }
 
-// edited reports whether the unit is of another text than the directive's present one.
+// edited reports whether the directive was edited since the unit began.
 func (p Position) edited() bool {
 	return p.Unit != nil && p.Directive != nil && p.Unit.DirectiveHash != p.Directive.Hash()
 }
 
-// unitWaits is for whom the unit waits, on the directive's present text.
+// unitWaits returns what the unit waits for, given the directive's present text.
 func (p Position) unitWaits() uow.Waiting {
 	if p.Unit == nil {
 		return uow.IsOver.Waiting(p.Name, "", "")
@@ -274,7 +274,7 @@ func (p Position) unitWaits() uow.Waiting {
 	return p.Unit.Stand(p.edited(), true).Waiting
 }
 
-// Outcome is the first line of a review: the directive's result.
+// Outcome returns the first line of a review: the directive's result.
 func (p Position) Outcome(s Standing) string {
 	words := []string{s.State.Words()}
 	say := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
@@ -283,10 +283,10 @@ func (p Position) Outcome(s Standing) string {
 		words[0] += " by " + diag.Short(s.TakenBy)
 	case (s.State == Working || s.State == Waiting) && p.Unit != nil:
 		words[0] += fmt.Sprintf(": %s, iteration %d", s.Unit, p.Unit.Iteration)
-		if p.Unit.State != uow.Active && p.Verdict == nil { // else the verdict says why
+		if p.Unit.State != uow.Active && p.Verdict == nil { // otherwise the verdict's reason follows
 			words[0] += ", " + p.Unit.Words()
 		}
-	case s.State == Unproved && comms.Status(s.Report) == comms.ExitConverged: // a later verdict took it back
+	case s.State == Unproved && comms.Status(s.Report) == comms.ExitConverged: // a later verdict contradicts the report
 		say("it was reported as done")
 	case s.State == Unproved && s.Report != "":
 		say("%s", comms.Status(s.Report).Words())

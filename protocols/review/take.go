@@ -8,7 +8,7 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// Obstacle says why work cannot be taken, "" when it can, and what to do then.
+// Obstacle says why work cannot be taken, "" if it can, and what to do about it.
 type Obstacle struct{ Why, Hint string }
 
 // Obstacle checks work against its verdict: the commit, the directive's text, and whether it
@@ -28,8 +28,8 @@ func (r *Review) Obstacle(commit string) Obstacle {
 	return Obstacle{}
 }
 
-// Stays says why a merge is not taken after the host's verdict v on it; a nil v means that
-// there is none yet.
+// Stays says why a merge is not taken, given the host's verdict v on the merged tree; nil means that
+// there is no verdict yet.
 func (r *Review) Stays(v *loop.Verdict) Obstacle {
 	otherwise := fmt.Sprintf("git ward take --unjudged %s takes it all the same; git ward uow fork %s lets the agent go on from the project as it is", r.Unit, r.Unit)
 	if v == nil {
@@ -39,8 +39,8 @@ func (r *Review) Stays(v *loop.Verdict) Obstacle {
 	return Obstacle{"merged with what the project did meanwhile, it does not hold: " + diag.Clean(v.Reason), otherwise}
 }
 
-// StaysDoubted says why a merge that holds is not taken with all else: what its verdict names
-// against its own word, and the claim's does not, nobody has seen; "" for nothing.
+// StaysDoubted says why a merge with a good verdict v is not taken by --all: v names doubts that the
+// claim's verdict does not, and nobody has seen those. Why is "" if there are none.
 func (r *Review) StaysDoubted(v *loop.Verdict) Obstacle {
 	var doubts []string
 	for _, d := range v.AgainstBeyond(*r.Word) {
@@ -53,8 +53,7 @@ func (r *Review) StaysDoubted(v *loop.Verdict) Obstacle {
 		"git ward review " + r.Directive + " shows the work; git ward take " + r.Unit + " takes it all the same"}
 }
 
-// unproved says what there is instead of a verdict on the commit, for the text as it
-// stands.
+// unproved says why no verdict proves the commit for the directive's present text.
 func (r *Review) unproved(wanted string) Obstacle {
 	look := Obstacle{Hint: "git ward review " + r.Directive + " shows it; git ward directive edit " + r.Directive + " has it worked on again"}
 	say := func(format string, args ...any) Obstacle {
@@ -80,14 +79,14 @@ func (r *Review) unproved(wanted string) Obstacle {
 		return say("the verdict on %s is for another text of %s, which was edited since", diag.Short(r.Commit), r.Directive)
 	case r.Word.Verdict == loop.None:
 		switch {
-		case r.State == Working: // the PM's word is there
+		case r.State == Working: // the PM has answered
 			look.Hint = "the agent goes on with " + r.Unit + ": git ward uow show " + r.Unit
 		case r.State == Waiting && r.Next != "":
 			look.Hint = r.Next + " is next; git ward review " + r.Directive + " shows it"
 		case r.leftOut():
 			include := "git ward include " + r.Directive + " takes in what was left out, for what is claimed next"
 			look.Hint += "; " + include
-			if r.Word.NotIncluded { // and what was claimed holds with it
+			if r.Word.NotIncluded { // the whole claim passes
 				look.Hint = include + "; git ward review " + r.Directive + " shows it"
 			}
 		}
@@ -98,17 +97,16 @@ func (r *Review) unproved(wanted string) Obstacle {
 	return Obstacle{}
 }
 
-// leftOut reports whether a verdict on this text proved nothing, and left out what the claim changed.
+// leftOut reports whether a verdict on the present text is NONE and left out changes of the claim.
 func (r *Review) leftOut() bool {
 	v := r.Word
 	return v != nil && r.Current && v.Verdict == loop.None && len(v.Left) > 0
 }
 
-// Is reports whether the work is the commit whose id begins so, "" for whatever was
-// claimed last.
+// Is reports whether the id of the work's commit begins with wanted; "" matches any.
 func (r *Review) Is(wanted string) bool { return strings.HasPrefix(r.Commit, strings.ToLower(wanted)) }
 
-// maxNamed bounds the paths that a sentence names.
+// maxNamed bounds the paths in one sentence.
 const maxNamed = 8
 
 func paths(list []diag.Untrusted) string {
@@ -123,7 +121,7 @@ func paths(list []diag.Untrusted) string {
 	return strings.Join(names, ", ")
 }
 
-// Offers are the commands that a PM may type next, the likeliest first.
+// Offers lists the commands that a PM may type next, likeliest first.
 func (r *Review) Offers() []string {
 	drop, edit := "git ward drop "+r.Directive, "git ward directive edit "+r.Directive
 	switch r.State {
@@ -156,7 +154,7 @@ func (r *Review) Offers() []string {
 	return offers
 }
 
-// TakeMessage is the message of the commit by which a project takes the work.
+// TakeMessage returns the message of the commit that takes the work into the project.
 func (r *Review) TakeMessage(squash bool, subjects []string) string {
 	title := r.Directive + ": " + r.Title.String()
 	if !squash {
@@ -186,7 +184,7 @@ func (r *Review) TakeMessage(squash bool, subjects []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// cutTo keeps a text within so many bytes, "..." included.
+// cutTo cuts a text to size bytes, "..." included.
 func cutTo(text string, size int) string {
 	if len(text) <= size {
 		return text

@@ -27,18 +27,18 @@ type Line struct {
 	Text string
 }
 
-// page collects lines.
+// page is a list of lines under construction.
 type page []Line
 
 func (p *page) add(look Look, format string, args ...any) {
 	*p = append(*p, Line{look, fmt.Sprintf(format, args...)})
 }
 
-// gap begins a part with an empty line.
+// gap adds an empty line, to begin a part.
 func (p *page) gap() { p.add(Plain, "") }
 
-// Above is what stands above the difference, in the order in which a person decides: what came
-// of it, what to look at before anything else, what decided, and how much was changed.
+// Above returns the text above the difference, in the order in which a person decides: the result,
+// what to look at first, the criteria, and the diffstat.
 func (r *Review) Above() []Line {
 	var p page
 	p.add(r.look(), "%s %s: %s", r.Directive, r.Title, diag.Untrusted(r.Outcome))
@@ -56,7 +56,7 @@ func (r *Review) Above() []Line {
 	return p
 }
 
-// first writes what a reader wants to know before he reads anything, each thing once.
+// first adds the remarks of Looks.
 func (r *Review) first(p *page) {
 	list := r.Looks()
 	if len(list) == 0 {
@@ -66,7 +66,7 @@ func (r *Review) first(p *page) {
 	p.add(Title, "look first")
 	for i, l := range list {
 		p.add(l.Look, "  %s", l)
-		if last := i+1 == len(list) || list[i+1].What != leftOut; l.What == leftOut && last { // whoever wrote "test/**" wonders
+		if last := i+1 == len(list) || list[i+1].What != leftOut; l.What == leftOut && last { // a reader whose directive names "test/**" needs to know why
 			p.add(Plain, "    (a test, and what a criterion names, is work only where - work: names that very path, without a pattern)")
 		}
 	}
@@ -85,10 +85,10 @@ func (r *Review) look() Look {
 // firstSize bounds the paths that are named before all else, in bytes.
 const firstSize = 300
 
-// First names what a reader must not miss, with numbers.
+// First counts, on one line, what a reader must not miss.
 func (r *Review) First() string { return strings.Join(r.Firsts(), "; ") }
 
-// Firsts are the parts of First.
+// Firsts returns the parts of First.
 func (r *Review) Firsts() (list []string) {
 	some := func(n int, one, many string) {
 		switch {
@@ -152,10 +152,10 @@ func (r *Review) criteria(p *page) {
 			how = fmt.Sprintf("exit %d", *c.ExitCode)
 		}
 		place := c.Place
-		if c.Control != "" && c.Trouble.Raw() != c.Control { // what cannot fail says so as its trouble
+		if c.Control != "" && c.Trouble.Raw() != c.Control { // a command that cannot fail has this text as its trouble
 			place += "; " + c.Control
 		}
-		if c.Separate && r.Word.Process != loop.SeparateProcess { // said of all of them below
+		if c.Separate && r.Word.Process != loop.SeparateProcess { // else one line says it of all criteria
 			place += "; separate from the work"
 		}
 		p.add(look, "  %-8s %s", c.Result, strings.TrimSpace(fmt.Sprintf("%-7s  %s  %s", how, c.Text, place)))
@@ -171,7 +171,7 @@ func (r *Review) criteria(p *page) {
 	}
 }
 
-// observed is what was seen of the run beside how it ended.
+// observed adds what the host saw of the run beyond its result.
 func (r *Review) observed(p *page) {
 	v := r.Word
 	if v == nil {
@@ -191,10 +191,10 @@ func (r *Review) observed(p *page) {
 	}
 }
 
-// maxRefused bounds the refused addresses that the text names.
+// maxRefused bounds the refused addresses in the text.
 const maxRefused = 10
 
-// Below is the text below the diff: the agent's words, the cost, and the next step.
+// Below returns the text below the difference: the agent's words, the cost, and the next step.
 func (r *Review) Below() []Line {
 	var p page
 	for _, said := range r.Heard() {
