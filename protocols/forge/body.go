@@ -11,13 +11,12 @@ import (
 	"git-ward/protocols/review"
 )
 
-// Request is a request that Ward keeps on a forge for a directive: what its reader has to
-// see of it.
+// Request is the content of the pull request that Ward keeps on a forge for a directive.
 type Request struct {
 	Review *review.Review
-	Issue  int64 // that the directive is of, 0 for none
-	// Redact takes secrets out of words, nil for none. It gets them as they were written: once
-	// they are parted and cut, nobody knows a secret for what it is.
+	Issue  int64 // from which the directive was made, 0 for none
+	// Redact removes secrets from a text; nil means none. It gets the original text, because a
+	// secret that was cut or escaped can no longer be recognized.
 	Redact func(string) string
 }
 
@@ -30,34 +29,34 @@ func (r Request) redacted(words diag.Untrusted) diag.Untrusted {
 
 func (r Request) quote(words diag.Untrusted, most int) string { return Quote(r.redacted(words), most) }
 
-// span is for the words of a line.
+// span quotes others' words within a line.
 func (r Request) span(words diag.Untrusted) string { return Span(r.redacted(words), maxWords) }
 
-// What of a request stands above all else: a reader finds it within Top lines. Each list is
-// cut to so many lines, the worst first, and its rest comes below.
+// The limits of a request's body. What matters most fits in the first Top lines: each list there has
+// at most so many lines, the most serious first, and the rest follows below.
 const (
 	Top         = 40
 	maxFirst    = 6
 	maxDecides  = 10
 	maxUnread   = 4
 	maxRefused  = 3
-	maxWords    = 200      // bytes of others in one line
+	maxWords    = 200      // bytes of others' words on one line
 	maxQuoted   = 3 << 10  // bytes of one of the agent's texts
-	maxSaid     = 6        // of the agent's texts
-	maxTail     = 4 << 10  // bytes of the end of what a criterion printed
+	maxSaid     = 6        // number of the agent's texts
+	maxTail     = 4 << 10  // bytes of the end of a criterion's output
 	maxStat     = 6 << 10  // bytes of the diffstat
-	maxBelow    = 36 << 10 // bytes after which nothing more is shown but how to go on: forges take 64 KiB
+	maxBelow    = 36 << 10 // bytes of the body after which only the next steps are added: forges accept 64 KiB
 	maxHeadline = 120      // bytes of a title
 )
 
-// Title is the request's title: it begins with the directive, so that no word of the title
-// is a forge's mark for a draft.
+// Title returns the request's title. It begins with the directive's name, so that a forge cannot
+// read a prefix like "Draft:" in the rest.
 func (r Request) Title() string {
 	return Plain(r.redacted(diag.Untrusted(r.Review.Directive+": ")+r.Review.Title), maxHeadline)
 }
 
-// Message is that of the commit by which a forge merges the request: git ward take's, with nothing
-// in it that calls somebody or closes something.
+// Message returns the message of the commit by which a forge merges the request: that of `git ward
+// take` without mentions, and without words that close issues.
 func (r Request) Message() string {
 	var lines []string
 	for line := range strings.Lines(r.Review.TakeMessage(false, nil)) {
@@ -70,14 +69,15 @@ func (r Request) Message() string {
 	return strings.Join(lines, "\n")
 }
 
-// page collects the lines of a body.
+// page is a body under construction.
 type page struct{ strings.Builder }
 
 func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
 func (p *page) full() bool { return p.Len() > maxBelow }
 
-// list writes a bold line and at most so many items; what there is more stands below.
+// list writes a bold heading and at most most lines; if there are more items, the last line counts
+// them, and rest writes them below.
 func (p *page) list(head string, items []string, most int) {
 	if len(items) == 0 {
 		return
@@ -110,9 +110,9 @@ func (p *page) rest(head string, items []string, most int) {
 	p.line("")
 }
 
-// Body is the request's body: who proved it and how sure, what to look at first, what
-// decides, what no criterion read, the cost, and what the fence refused, in Top lines; then
-// the rest of these, the changes, and the agent's own words.
+// Body returns the request's body. Its first Top lines say who proved the work and how strongly, what
+// to look at first, the criteria, the changed files that no criterion read, the cost, and what the
+// fence refused. Then come the rest of these lists, the changes, and the agent's own words.
 func (r Request) Body() string {
 	p := &page{}
 	first, decides, unread, refused := r.first(), r.decides(), r.unread(), r.refused()
@@ -136,7 +136,7 @@ func (r Request) Body() string {
 	return p.String()
 }
 
-// proof is who proved it, and how sure, in three lines at most.
+// proof says in at most three lines who proved the work and how strongly.
 func (r Request) proof() []string {
 	w, v := r.Review, r.Review.Word
 	from := w.Directive
@@ -175,7 +175,7 @@ func (r Request) proof() []string {
 	return lines
 }
 
-// wanted is the comment by which a person gives the word that a claim lacks.
+// wanted names the comment by which a person can accept a claim that waits for a decision.
 func wanted(v *loop.Verdict) string {
 	switch {
 	case v.Verdict != loop.None:
@@ -188,7 +188,7 @@ func wanted(v *loop.Verdict) string {
 	return ""
 }
 
-// process says whether the work could speak for its tests.
+// process says whether the work could fake its tests' results.
 func process(of string) string {
 	switch of {
 	case loop.SameProcess:
@@ -199,7 +199,7 @@ func process(of string) string {
 	return ""
 }
 
-// first is what a reader must not miss.
+// first lists what a reader must not miss.
 func (r Request) first() (list []string) {
 	w := r.Review
 	for _, s := range w.Firsts() {
@@ -211,7 +211,7 @@ func (r Request) first() (list []string) {
 	return list
 }
 
-// decides is what decides: what is not met first.
+// decides lists the criteria with their results, those that are not met first.
 func (r Request) decides() (list []string) {
 	criteria := slices.Clone(r.Review.Criteria)
 	slices.SortStableFunc(criteria, func(a, b review.Criterion) int { return rank(a) - rank(b) })
@@ -232,7 +232,7 @@ func (r Request) decides() (list []string) {
 			ends = append(ends, fmt.Sprintf("exit %d", *c.ExitCode))
 		}
 		if c.Control != "" && c.Trouble.Raw() != c.Control {
-			ends = append(ends, c.Control) // Ward's words
+			ends = append(ends, c.Control) // Ward's own text, so it needs no quoting
 		}
 		if c.Separate {
 			ends = append(ends, "separate from the work")
@@ -249,7 +249,7 @@ func rank(c review.Criterion) int {
 	return slices.Index([]string{"not met", "not run", "met"}, c.Result)
 }
 
-// unread is what was changed and opened by nothing that decides.
+// unread lists changed files that no criterion's command opened.
 func (r Request) unread() (list []string) {
 	v := r.Review.Word
 	if v == nil {
@@ -275,8 +275,8 @@ func (r Request) refused() (list []string) {
 	return list
 }
 
-// below is the rest of the body: the changes, the agent's words, what a reader may do, and
-// the trailers that a squash takes over.
+// below writes the rest of the body: the changes, the agent's words, the commands for a reader, and
+// the trailers, which a squash merge copies into the commit.
 func (r Request) below(p *page) {
 	w := r.Review
 	for _, c := range w.Criteria[:min(len(w.Criteria), maxDecides)] {
@@ -333,6 +333,6 @@ const assisted = "Assisted-by: "
 
 func named(by string) bool { return trailer.MatchString(by) && apart(by) == by }
 
-// trailer is a program and its model as a trailer may have them: letters, digits and few
-// signs, of which no forge makes an address.
+// trailer matches a program and its model. It allows letters, digits and a few other characters, so
+// that no forge can find an address in it.
 var trailer = pattern.New(`^[A-Za-z]([A-Za-z0-9 _:/+-]|[0-9]\.[0-9]){0,99}$`)

@@ -1,10 +1,10 @@
-// Package forge says what passes between Ward and a forge's issues and requests, as pure
-// functions of what was read there (FORGE-2, FORGE-3): the directive that an issue would
-// become, the verb that a comment is, the status of a request's head, and a request's title
-// and body. It knows no git, no clock and no network, and nobody's rights: who calls it looks
-// those up, and makes the calls.
+// Package forge translates between Ward and a forge's issues and pull requests, as pure functions of
+// what was read from the forge (FORGE-2, FORGE-3): from an issue to a directive, from a comment to a
+// verb, from a verdict to the status of a request's head, and from a review to a request's title and
+// body. It does not use git, a clock or a network, and does not check anybody's rights; its callers
+// do.
 //
-// What people and agents wrote comes in as diag.Untrusted. It goes out in three ways only: as
-// the directive that Propose holds to the grammar of COMMS.md, or for people by Quote, Span
-// and Plain. No other function writes such words into what a forge gets.
+// Text by people and agents comes in as diag.Untrusted. It leaves in only three ways: in the
+// directive of Propose, which checks it by the grammar of COMMS.md, and for people through Quote,
+// Span and Plain.
 package forge

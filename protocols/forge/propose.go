@@ -13,23 +13,23 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// Issue is an issue as it was when it was labelled.
+// Issue is an issue as it was when it got the label.
 type Issue struct {
 	Number      int64
 	Title, Body diag.Untrusted
 }
 
-// Proposal is the directive that an issue would become: nothing in it is hidden, and all of
-// it that is no criterion is quoted.
+// Proposal is the directive that an issue would become. It shows all of the issue, and quotes
+// everything except the criteria.
 type Proposal struct {
 	Issue    int64
 	Title    string
-	Text     string   // below the title, as it would stand in COMMS.md
-	Criteria []string // what decides, each with its command
-	Hash     string   // of title and text: who approves it approves these bytes
+	Text     string   // below the title, as COMMS.md would have it
+	Criteria []string // each with its command
+	Hash     string   // of title and text: an approval by hash is of exactly these bytes
 }
 
-// The bounds of what an issue may ask, in bytes, but for the number of criteria and findings.
+// The limits of an issue: bytes, and numbers of criteria and findings.
 const (
 	maxTitle    = 200
 	maxBody     = 16 << 10
@@ -37,11 +37,11 @@ const (
 	maxFindings = 10
 )
 
-// Propose makes the directive of an issue, or says what has to be mended in the issue, with
-// the place. The words of an issue can say nothing to Ward: each line is quoted, so that none
-// is an option, a heading or an entry of COMMS.md, but for tasks, which decide, and which the
-// proposal shows one by one. A task in a fence or an HTML comment is none, as on the forge's
-// page; if page and Propose should disagree, the person who approves sees what Propose read.
+// Propose makes a directive of an issue, or returns findings that say what to change in the issue, and
+// on which line. Every line but tasks is quoted, so that none can be an option, a heading or an entry
+// of COMMS.md. Tasks become criteria, which the proposal lists one by one. A task in a code fence or
+// an HTML comment does not count, as on the forge's page. Should the page and Propose disagree, the
+// person who approves still sees what Propose read.
 func Propose(i Issue) (p Proposal, findings []string) {
 	r := reader{}
 	p = Proposal{Issue: i.Number, Title: r.title(i.Title.Raw())}
@@ -58,14 +58,14 @@ func Propose(i Issue) (p Proposal, findings []string) {
 	return p, nil
 }
 
-// Draft is the proposal as comms.Addition takes it.
+// Draft converts the proposal for comms.Addition.
 func (p Proposal) Draft() comms.Draft { return comms.Draft{Title: p.Title, Body: p.Text} }
 
-// reader reads an issue.
+// reader is the state of parsing an issue.
 type reader struct {
 	quoted   []string // the lines of the goal
 	criteria []string
-	lines    []int // of the issue's body, where each criterion begins
+	lines    []int // the line of the issue's body where each criterion begins
 	found    []string
 }
 
@@ -91,10 +91,10 @@ func (r *reader) title(title string) string {
 	return title
 }
 
-// task is an item with a box, wherever it is; what stands between the two is no matter.
+// task matches a list item with a check box, at any indentation.
 var task = pattern.New(`^([ \t]*)([-*+]|[0-9]{1,9}[.)])[ \t]+\[[ xX]\][ \t]+(\S.*)$`)
 
-// item begins any item of a list, and fence a fence.
+// item matches the beginning of a list item, and fence that of a code fence.
 var (
 	item  = pattern.New(`^[ \t]*([-*+]|[0-9]{1,9}[.)])([ \t]|$)`)
 	fence = pattern.New("^ {0,3}(?:[-*+] +)?(`{3,}|~{3,})")
@@ -105,7 +105,7 @@ func (r *reader) body(body string) {
 		r.bad(1, "the issue has %d bytes, more than %d: say less, or name a file that says it", len(body), maxBody)
 		return
 	}
-	var code string // the fence that is open
+	var code string // the open code fence, "" for none
 	comment, open := false, false
 	n := 0
 	for line := range strings.SplitSeq(body, "\n") {
@@ -141,7 +141,8 @@ func (r *reader) body(body string) {
 	}
 }
 
-// task takes an item with a box as a criterion; false where it cannot be one.
+// task adds a list item with a check box as a criterion, or returns false and a finding if it cannot be
+// one. m is the match of the pattern task, n the line.
 func (r *reader) task(n int, m []string) bool {
 	switch {
 	case m[1] != "" || !strings.Contains("-*+", m[2]):
@@ -155,7 +156,7 @@ func (r *reader) task(n int, m []string) bool {
 	return false
 }
 
-// text is the directive below its title.
+// text returns the directive's text below its title.
 func (r *reader) text(issue int64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Issue %d on the forge says:\n\n", issue)
@@ -178,8 +179,8 @@ func (r *reader) text(issue int64) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// hold reads the proposal as those who write it do: as a draft, with the title in its first
-// line, and as COMMS.md would have it, one directive with these criteria and no option.
+// hold parses the proposal with the parsers of COMMS.md: as a draft with the title on its first line,
+// and as a file with one directive that has these criteria and no options. Anything else is a finding.
 func (r *reader) hold(p Proposal) {
 	if draft, err := comms.ParseDraft(p.Draft().Text()); err != nil || draft != p.Draft() {
 		r.bad(0, "COMMS.md takes it for more than a title: begin it with a word")
@@ -220,8 +221,8 @@ func (r *reader) hold(p Proposal) {
 	}
 }
 
-// Comment is what is posted on the issue. The directive stands there byte for byte, as a
-// block of code, and so does the line to type: neither is at column 0, where verbs are.
+// Comment returns the comment to post on the issue. The directive and the line to type are code
+// blocks, byte for byte. Their indentation keeps them from column 0, where a line could be a verb.
 func (p Proposal) Comment() string {
 	var b strings.Builder
 	b.WriteString("Ward would work on this issue by the directive below, and by nothing else. Somebody who may write to this repository starts exactly this text by a comment that begins with\n\n")
@@ -235,7 +236,7 @@ func (p Proposal) Comment() string {
 	return b.String()
 }
 
-// block is a text that Propose held, as it stands, as a block of code.
+// block indents a text that Propose has checked, to make it a code block.
 func block(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -244,7 +245,7 @@ func block(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Refusal is what is posted on an issue that Propose found something in.
+// Refusal returns the comment to post on an issue with findings.
 func Refusal(findings []string) string {
 	var b strings.Builder
 	b.WriteString("Ward cannot make a directive of this issue. Mend it, and set the label again:\n\n")

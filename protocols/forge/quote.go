@@ -8,25 +8,24 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// There is no list here of what a forge's Markdown makes of a text, which each of them adds
-// to: words of others are code as a whole, a block by four spaces before each line or a span
-// in one line, and there a renderer sees no mention, reference, link, picture or HTML
-// (CommonMark 4.4 and 6.1). Nor does a line of theirs begin at column 0, where forges and
-// git look for commands and trailers.
+// This file has no list of Markdown syntax to escape, because each forge extends Markdown. Instead,
+// all of others' words are code: a block indented by four spaces, or a span within a line. A renderer
+// finds no mention, reference, link, picture or HTML in code (CommonMark 4.4 and 6.1). No line of
+// theirs begins at column 0, where forges and git look for commands and trailers.
 //
-// Some readers know no Markdown: a squash merge makes a body a commit's message, in which
-// "closes #1" closes, and a workflow that prints it obeys "::". For them apart parts what
-// calls something from what it calls.
+// Some readers do not parse Markdown. A squash merge copies a body into a commit's message, where
+// "closes #1" closes an issue, and a workflow that prints it obeys "::". For them, apart inserts a
+// space between such a mark and what follows.
 
-// indent makes a line one of a block of code.
+// indent makes a line part of a code block.
 const indent = "    "
 
 // more ends a text that did not fit.
 const more = "..."
 
-// Quote shows words of others in Markdown, as a block of at most so many bytes, without a
-// line end behind it; "" for none. It has to stand below a blank line, and below no list: an
-// item would take it for its own text.
+// Quote returns others' words as a Markdown code block of at most most bytes, without a final
+// newline; "" for no words. The caller puts it below a blank line and not below a list, whose last
+// item would absorb it.
 func Quote(words diag.Untrusted, most int) string {
 	if most < len(indent+more) {
 		return ""
@@ -57,10 +56,11 @@ func Quote(words diag.Untrusted, most int) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// lineEnds makes the line ends of forms and mail git's, and a tab what Markdown takes it for.
+// lineEnds converts CRLF and CR, which web forms and mail use, to LF, and a tab to four spaces, its
+// meaning in Markdown.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\t", "    ")
 
-// Span shows words of others within a line of Markdown, in so many bytes beside its marks.
+// Span returns others' words as a Markdown code span of at most most bytes, the backticks not counted.
 func Span(words diag.Untrusted, most int) string {
 	text := Plain(words, most)
 	if text == "" {
@@ -76,8 +76,8 @@ func Span(words diag.Untrusted, most int) string {
 	return fence + text + fence
 }
 
-// Plain shows words of others on one line where no Markdown is read, such as a status or a
-// title, in at most so many bytes, of which there are more than a few.
+// Plain returns others' words on one line for places without Markdown, such as a status or a title,
+// in at most most bytes. most must have room for the "..." of a cut.
 func Plain(words diag.Untrusted, most int) string {
 	text := diag.CutWord(strings.TrimSpace(words.Raw()), most)
 	text = apart(diag.Clean(strings.Join(strings.Fields(lineEnds.Replace(text)), " ")))
@@ -87,13 +87,13 @@ func Plain(words diag.Untrusted, most int) string {
 	return strings.TrimSpace(text)
 }
 
-// The forms of a line that call something. "[skip ci]" and its like are two words in brackets.
+// Patterns that forges act on. inBraces matches two words in brackets, such as "[skip ci]".
 var (
 	ticket   = pattern.New(`(?i)(GH-)([0-9])`)
 	inBraces = pattern.New(`\[([\pL\pN_]+[ _-][\pL\pN_]+\])`)
 )
 
-// apart puts a space between a sign that calls something and its name.
+// apart inserts a space between a mark that forges act on, such as @ or #, and the name after it.
 func apart(line string) string {
 	if strings.HasPrefix(strings.TrimLeft(line, " "), "::") {
 		line = strings.Replace(line, "::", ": :", 1)
@@ -110,8 +110,8 @@ func apart(line string) string {
 	return b.String()
 }
 
-// calls reports whether a sign with this behind it names a person, an issue, a request or an
-// address.
+// calls reports whether sign, with before in front of it and next after it, refers to a person, an
+// issue, a request or an address.
 func calls(before string, sign, next rune) bool {
 	if next == utf8.RuneError || next == ' ' {
 		return false

@@ -8,10 +8,10 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// Context is the name of the status, or check, that has the verdict.
+// Context is the name of the status, or check, that shows the verdict.
 const Context = "ward/verdict"
 
-// State is a status's, in the words that forges share.
+// State is the state of a status, in the words that all forges use.
 type State string
 
 // The states.
@@ -22,28 +22,28 @@ const (
 	Error   State = "error"
 )
 
-// MaxDescription bounds a status's description, in bytes: the largest forge takes no more.
+// MaxDescription bounds a status's description, in bytes; the largest forge accepts no more.
 const MaxDescription = 140
 
-// Judged is what is known of a request's head.
+// Judged is what Ward knows about a request's head; it is the input of Status.
 type Judged struct {
 	Head string // the commit that the status is on
-	// Others says that a person made the request, and that no directive is of it. Agents is how many
-	// of its commits an agent made all the same.
+	// Others says that a person made the request and that it belongs to no directive. Agents counts
+	// its commits by an agent.
 	Others bool
 	Agents int
-	// People is how many commits of the request are by people, on top of what an agent claimed.
+	// People counts the commits by people on top of the agent's claim.
 	People    int
-	Name      string           // of the directive, D-1
-	Directive *comms.Directive // as it stands; nil where it is dropped, or no longer listed
-	Unit      string           // D-1.1; "" where none began
+	Name      string           // the directive's name, D-1
+	Directive *comms.Directive // its present text; nil if it is dropped or no longer listed
+	Unit      string           // D-1.1; "" if none began
 	Claim     string           // the commit that the unit claimed last, "" for none
-	Verdict   *loop.Verdict    // the host's last on that claim, nil while there is none
-	Never     string           // why no verdict is possible, in Ward's words; "" where one is
+	Verdict   *loop.Verdict    // the host's last verdict on that claim, nil for none
+	Never     string           // why no verdict is possible, in Ward's words; "" if one is
 }
 
-// Status is the status of a request's head: the table of FORGE-3. What is not known to be
-// proved on exactly this commit, for the text as it stands, is never a success.
+// Status returns the status of a request's head, by the table of FORGE-3. It is Success only if a
+// verdict proves exactly this commit for the directive's present text.
 func Status(j Judged) (state State, description string) {
 	state, description = j.status()
 	return state, Plain(diag.Untrusted(description), MaxDescription)
@@ -93,7 +93,7 @@ func (j Judged) status() (State, string) {
 	return Success, v.Verdict + ": " + v.Reason + j.unsure()
 }
 
-// given reports whether a person gave the word that the verdict lacked, after it.
+// given reports whether a person has accepted, since the verdict, what it waited for.
 func (j Judged) given() bool {
 	v, o := j.Verdict, j.Directive.Options
 	for _, left := range v.Left {
@@ -110,7 +110,7 @@ func (j Judged) given() bool {
 	return v.OnlyGuards && (o.Guards != "" || o.MayHold != "" && v.Unchanged)
 }
 
-// unsure is what a proof leaves open, in a few words.
+// unsure says in a few words what a proof leaves open.
 func (j Judged) unsure() string {
 	switch n := len(j.Verdict.Against()); {
 	case j.Verdict.Fence == loop.FenceNone:

@@ -10,7 +10,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// The verbs that a comment may be: the closed path of commands from a forge (FORGE-2).
+// The verbs that a comment may have. A forge can send no other commands (FORGE-2).
 const (
 	Approve = "approve"
 	Clarify = "clarify"
@@ -22,31 +22,30 @@ const (
 	Include = "include"
 )
 
-// Verb is what a comment asks for. Whether its author may is for the caller to look up, when
-// it is acted on.
+// Verb is the command in a comment. The caller checks the author's rights when it acts on it.
 type Verb struct {
 	Name string // one of the verbs
-	// Argument is what follows it on the line: of approve the hash, or nothing for a unit's
-	// question; of clarify the text; of include nothing, paths (see Paths) or Guards.
+	// Argument is the rest of the line. For approve it is a proposal's hash, or "" to approve what
+	// a unit asked for; for clarify the text; for include "", paths (see Paths) or Guards.
 	Argument string
 }
 
-// Guards is the argument of include by which criteria that held before the work are enough.
+// Guards is the argument of include that accepts criteria which held before the work.
 const Guards = "--guards"
 
-// prefix begins a comment that is a verb.
+// prefix is the beginning of a comment with a verb.
 const prefix = "/ward"
 
 // maxVerb bounds the line of a verb, in bytes.
 const maxVerb = 4 << 10
 
-// form is how a verb is written.
+// form describes the syntax of a verb.
 type form struct {
 	name, usage string
-	refuses     func(argument string) string // what is wrong with it, "" for nothing
+	refuses     func(argument string) string // what is wrong with the argument, or ""
 }
 
-// verbs is the whole list.
+// verbs lists all verbs.
 var verbs = []form{
 	{Approve, "/ward approve HASH", refusesHash},
 	{Clarify, "/ward clarify TEXT", func(text string) string {
@@ -82,9 +81,8 @@ func refusesHash(argument string) string {
 	return ""
 }
 
-// ParseVerb reads a comment as it was created. Only the first line, from column 0, can be a
-// verb; the other lines are ignored. A finding, in Ward's words alone, reports a first line that
-// looks like a verb and is malformed.
+// ParseVerb parses a comment as it was created. Only its first line, from column 0, can be a verb;
+// other lines are ignored. finding describes a malformed verb without quoting the comment.
 func ParseVerb(comment diag.Untrusted) (v Verb, ok bool, finding string) {
 	first, rest, _ := strings.Cut(comment.Raw(), "\n")
 	line, meant := strings.CutPrefix(strings.TrimSuffix(first, "\r"), prefix)
@@ -125,8 +123,8 @@ func usages() string {
 	return strings.Join(list, ", ")
 }
 
-// Paths are the paths of include's argument, none for all that was left out and for Guards. A
-// path with a space stands in Go's quotes, as reviews show it.
+// Paths parses include's argument. It returns no paths for Guards and for "", which includes
+// everything left out. A path with a space is a quoted Go string, as reviews show it.
 func (v Verb) Paths() (paths []string, err error) {
 	if v.Argument == Guards {
 		return nil, nil
@@ -151,14 +149,14 @@ func (v Verb) Paths() (paths []string, err error) {
 	return paths, nil
 }
 
-// Comment is a comment with what speaks against taking it for a verb.
+// Comment is a comment with the facts that keep it from being a verb.
 type Comment struct {
 	Body   diag.Untrusted
 	Bot    bool // its author is no human account
-	Edited bool // it is not as it was created
+	Edited bool // it was edited after its creation
 }
 
-// Verb is ParseVerb for a comment of a person that nobody edited.
+// Verb parses the verb of a comment. It ignores a bot's comment, and refuses an edited one.
 func (c Comment) Verb() (v Verb, ok bool, finding string) {
 	if c.Bot {
 		return Verb{}, false, ""
@@ -170,15 +168,15 @@ func (c Comment) Verb() (v Verb, ok bool, finding string) {
 	return v, ok, finding
 }
 
-// Remark is what a review says of a line of a file, or of all of it.
+// Remark is a review's comment on a line of a file, or on the whole file.
 type Remark struct {
 	Path  diag.Untrusted
-	Line  int64 // 0 for all
+	Line  int64 // 0 for the whole file
 	Words diag.Untrusted
 }
 
-// Told is what a person tells the agent in a review, "" for nothing: without the lines that
-// quote, which are somebody else's words, and with what nobody sees shown.
+// Told returns what a person's review tells the agent, or "". It drops quoted lines, which are
+// somebody else's words, and makes invisible characters visible.
 func Told(review diag.Untrusted, remarks ...Remark) string {
 	parts := []string{own(review)}
 	for _, r := range remarks {
@@ -193,7 +191,7 @@ func Told(review diag.Untrusted, remarks ...Remark) string {
 	return diag.CutWord(strings.TrimSpace(strings.Join(parts, "\n\n")), maxVerb)
 }
 
-// own is a person's own words of a text.
+// own drops the quoted lines of a text.
 func own(text diag.Untrusted) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(lineEnds.Replace(diag.CutWord(text.Raw(), maxVerb)), "\n") {

@@ -12,33 +12,33 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// RefPrefix is where all is that the host knows of a forge from one look to the next.
+// RefPrefix is the prefix of the refs in which the host keeps a forge's state between two polls.
 const RefPrefix = "refs/ward/forge/"
 
-// WordRef has a blob with the Word of the last look, where it has something to say.
+// WordRef points to a blob with the Word of the last poll, if that left something undone.
 const WordRef = RefPrefix + "word"
 
-// Principal is the name by which the forge's branches enter, with a member's rights.
+// Principal is the pusher of branches that come from the forge; it has a member's rights.
 const Principal = "forge"
 
-// Admits reports whether a word, as its blob has it, names a commit that a ref of the forge's is at
-// and that did not come here: a PM may let exactly that one in.
+// Admits reports whether a Word's blob lists this ref and commit as refused. A PM may admit exactly
+// that commit.
 func Admits(word []byte, ref, commit string) bool {
 	var w Word
 	return json.Unmarshal(word, &w) == nil && slices.ContainsFunc(w.Stopped, func(s Stopping) bool { return s.Ref == ref && s.Commit == commit })
 }
 
-// Word is what a look at the forge left undone, and why.
+// Word is what the last poll of the forge left undone, and why.
 type Word struct {
-	Since    time.Time  `json:"since,omitzero"` // when the first look ended so
-	Until    time.Time  `json:"until,omitzero"` // where the forge wants to be left alone
+	Since    time.Time  `json:"since,omitzero"` // when a poll first left something undone
+	Until    time.Time  `json:"until,omitzero"` // the forge asked for no calls before this time
 	Troubles []Trouble  `json:"troubles,omitempty"`
 	Stopped  []Stopping `json:"stopped,omitempty"` // refs that do not follow the forge
-	Beyond   []string   `json:"beyond,omitempty"`  // marks of more of them than a word can name
+	Beyond   []string   `json:"beyond,omitempty"`  // fingerprints of refs beyond the limit of Stopped
 	Proposed []Offer    `json:"proposed,omitempty"`
 }
 
-// Offer is a proposal that nobody approved yet.
+// Offer is a proposal that nobody has approved yet.
 type Offer struct {
 	Issue int64          `json:"issue"`
 	Title diag.Untrusted `json:"title"`
@@ -52,28 +52,27 @@ type Trouble struct {
 	Remedy diag.Untrusted `json:"remedy,omitempty"`
 }
 
-// Stopping is a ref of the forge's that did not come here, at that commit.
+// Stopping is a ref of the forge that could not be pushed here at that commit.
 type Stopping struct {
 	Ref    string         `json:"ref"`
 	Commit string         `json:"commit"`
 	Why    diag.Untrusted `json:"why"`
-	Again  bool           `json:"again,omitempty"` // a fault, and no answer: each look tries it
+	Again  bool           `json:"again,omitempty"` // it failed without being refused, so each poll tries again
 }
 
-// Wait is one of the things that a word says, as everything shows it that waits.
+// Wait is one item of a Word, in the form of everything that waits.
 type Wait struct {
 	uow.Waiting
-	Key          string // the same as long as it is the same thing
+	Key          string // identifies the item between polls
 	Title, Words diag.Untrusted
 }
 
-// Stuck reports whether the look left something undone. That a person is to approve something is
-// no fault of anything.
+// Stuck reports whether something went wrong. A proposal that waits for approval is not a fault.
 func (w Word) Stuck() bool {
 	return !w.Until.IsZero() || len(w.Troubles)+len(w.Stopped)+len(w.Beyond) > 0
 }
 
-// Waits are the sentences of what a word says; none where all is done.
+// Waits lists the items of a Word.
 func (w Word) Waits() (list []Wait) {
 	add := func(c uow.Cause, of, what, key string, title, words diag.Untrusted) {
 		list = append(list, Wait{c.Waiting(of, "", diag.OneLine(what)), "forge " + key, title, words})
@@ -87,7 +86,7 @@ func (w Word) Waits() (list []Wait) {
 		if t.Remedy != "" {
 			words += "; " + t.Remedy
 		}
-		if away && t.Of == "" { // why it is away
+		if away && t.Of == "" { // the reason is part of the item above
 			add(uow.ForgeIsAway, "", w.Until.Format(time.RFC3339), "away", "", words)
 			away = false
 			continue
@@ -106,7 +105,7 @@ func (w Word) Waits() (list []Wait) {
 	return list
 }
 
-// Lines says it to people, one line a thing.
+// Lines describes the items for people, one line each.
 func (w Word) Lines() (list []string) {
 	for _, one := range w.Waits() {
 		line := one.Why
