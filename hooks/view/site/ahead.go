@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// ahead is what is made while pages are written: in lanes, and each thing waits until it is
-// taken, so that few are held.
+// ahead computes values while pages are written, in parallel lanes. Each lane blocks until its value
+// is taken, so that few values are in memory at a time.
 type ahead[T any] struct {
 	all  func(context.Context, []string) iter.Seq2[T, error]
 	made map[string]chan made[T] // by directive
@@ -17,7 +17,7 @@ type made[T any] struct {
 	err error
 }
 
-// makeAhead begins to make what all gives for each of some directives, in their order.
+// makeAhead starts the lanes. They compute all's value for each of names, in this order.
 func makeAhead[T any](ctx context.Context, lanes int, names []string, all func(context.Context, []string) iter.Seq2[T, error]) *ahead[T] {
 	a := &ahead[T]{all, map[string]chan made[T]{}}
 	of := make([][]string, lanes)
@@ -44,14 +44,14 @@ func (a *ahead[T]) make(ctx context.Context, names []string) {
 	}
 }
 
-// pass lets go of what is not wanted any more: what is behind it waits for that.
+// pass discards a value that is no longer needed, because its lane blocks until it is taken.
 func (a *ahead[T]) pass(ctx context.Context, name string) {
 	if a.made[name] != nil {
 		a.get(ctx, name)
 	}
 }
 
-// get is what is made for a directive, now where nobody knew that it would be wanted.
+// get returns the value for a directive. It computes the value now if the name was not among names.
 func (a *ahead[T]) get(ctx context.Context, name string) (it T, err error) {
 	if c, ok := a.made[name]; ok {
 		select {

@@ -10,7 +10,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// What a page shows of one push.
+// The limits of what a page shows of one push.
 const (
 	maxRefs  = 20
 	maxRules = 30
@@ -26,7 +26,7 @@ type pushes struct {
 	Pages  *pager
 }
 
-// A field is one of the form; with options it is a choice.
+// A field is a field of the form; with options it is a drop-down list.
 type field struct {
 	Name, Words, Value string
 	Options            []option
@@ -88,7 +88,7 @@ func newPushed(push view.Push) pushed {
 			p.Rules = append(p.Rules, what+shorten(rule.String(), maxPath))
 		}
 	}
-	if len(push.Would) > 0 { // they say the rules, too, with their paths
+	if len(push.Would) > 0 { // Would also has the rules, with their paths
 		rules("would refuse ", push.Would)
 	} else {
 		rules("", push.Rules)
@@ -100,7 +100,7 @@ func newPushed(push view.Push) pushed {
 
 var verdictClass = map[audit.Verdict]string{audit.Accepted: "good", audit.Refused: "bad", audit.Broken: "bad"}
 
-// short is an object id as people say it; "-" where there is none.
+// short abbreviates an object id; "-" for none.
 func short(id string) string {
 	if id == "" {
 		return "-"

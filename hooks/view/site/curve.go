@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The picture of a curve, in its own units: drawn for 400 it can be read on a phone.
+// The size of a curve's picture, in its own units. A width of 400 is readable on a phone.
 const (
 	curveWide, curveHigh = 400, 190
 	left, right          = 48, 12 // margins; the left one holds the labels of the axis
@@ -21,11 +21,11 @@ const (
 type value struct {
 	X     int // iteration
 	Time  time.Time
-	Y     *float64 // nil where nobody knows: no line goes through it
+	Y     *float64 // nil for unknown, which interrupts the line
 	Label string
 }
 
-// A curve is a line over iterations: a picture, and the table that says the same.
+// A curve is a line over iterations, as a picture and as a table with the same values.
 type curve struct {
 	ID, Title, Unit string
 	Wide, High      int
@@ -38,7 +38,7 @@ type curve struct {
 	Words           string // the curve in one sentence
 }
 
-// A mark is a place in a picture with a few words.
+// A mark is a point in a picture with a label.
 type mark struct {
 	X, Y  float64
 	Label string
@@ -51,8 +51,8 @@ type row struct {
 	Label string
 }
 
-// newCurve draws values, oldest first; id names it within its page. Where nothing is known
-// there is no picture.
+// newCurve draws values, oldest first; id names the curve within its page. It returns nil if no value
+// is known.
 func newCurve(id, title, unit string, values []value) *curve {
 	if !slices.ContainsFunc(values, func(v value) bool { return known(v.Y) }) {
 		return nil
@@ -101,12 +101,12 @@ func (c *curve) endLine(path *strings.Builder) {
 	path.Reset()
 }
 
-// height is the y of a value; what is below zero stands on the axis.
+// height returns the y of a value; a negative value is drawn on the axis.
 func (c *curve) height(v, highest float64) float64 {
 	return round(c.Base - max(0, v)/highest*(c.Base-top))
 }
 
-// sentence is what somebody hears who does not see the picture.
+// sentence describes the curve for a screen reader.
 func (c *curve) sentence() string {
 	first, last := c.Rows[0], c.Rows[len(c.Rows)-1]
 	if len(c.Rows) == 1 {
@@ -115,11 +115,11 @@ func (c *curve) sentence() string {
 	return fmt.Sprintf("%s from iteration %d to %d: %s at first, %s at last.", c.Title, first.X, last.X, first.Label, last.Label)
 }
 
-// known is false for what is no number that a picture can show.
+// known reports whether y is a number that a picture can show.
 func known(y *float64) bool { return y != nil && !math.IsNaN(*y) && math.Abs(*y) < 1e18 }
 
-// scale is the end of the axis, and the distance of its labels: 1, 2 or 5 times a power
-// of ten, of which at most five make the axis.
+// scale returns the end of the axis and the distance of its labels: 1, 2 or 5 times a power of ten,
+// at most five of which make the axis.
 func scale(values []value) (highest, step float64) {
 	for _, v := range values {
 		if known(v.Y) {
@@ -139,7 +139,7 @@ func scale(values []value) (highest, step float64) {
 	return math.Ceil(highest/step-1e-9) * step, step
 }
 
-// spread picks at most six of n places, the first and the last among them.
+// spread picks at most six of n indexes, the first and the last among them.
 func spread(n int) (list []int) {
 	const most = 6
 	if n <= most {
@@ -154,7 +154,7 @@ func spread(n int) (list []int) {
 	return list
 }
 
-// number is a value as an axis says it: 1200000 is 1.2M.
+// number formats a value for an axis: 1200000 is 1.2M.
 func number(v float64) string {
 	for _, unit := range []struct {
 		size float64
@@ -170,5 +170,5 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// round keeps pictures short: a tenth of a unit is nothing that anybody sees.
+// round keeps the SVG short; a tenth of a unit is invisible.
 func round(v float64) float64 { return math.Round(v*10) / 10 }

@@ -11,20 +11,20 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// What a directive's page shows of its lists.
+// The limits of the lists on a directive's page.
 const (
 	maxUnits   = 100
 	maxReports = 50
 )
 
-// directive is a directive as its page shows it.
+// directive is the data of a directive's page.
 type directive struct {
 	Name         string
 	Title        diag.Untrusted
 	Chip         chip
-	Waits, Quote string   // for what it waits, and the words of the agent about that
-	Commands     []string // that move it
-	Review       string   // where its work is shown; "" for none
+	Waits, Quote string   // what it waits for, and the agent's words about that
+	Commands     []string // by which it continues
+	Review       string   // link to the page of its work; "" for none
 	Live         []event
 	Spent        []fact
 	Curves       []*curve
@@ -35,7 +35,7 @@ type directive struct {
 	Reports      []entry
 }
 
-// An entry is a report or a question of the agent's.
+// An entry is a report or a question by the agent.
 type entry struct {
 	Name, Words string
 	Time        time.Time
@@ -44,7 +44,7 @@ type entry struct {
 
 type unitLine struct{ Name, Href, Words, Facts string }
 
-// newDirective is a directive as it stands at a time.
+// newDirective makes the data of a directive's page; now is the time at which d was read.
 func newDirective(d *view.Directive, l links, now time.Time) directive {
 	p := directive{Name: d.Directive, Title: d.Title, Chip: chipOfLine(d.Line), Waits: d.WaitsWords, Text: newLong("text", d.Text), Spent: costFacts(d.Spent.Cost())}
 	if len(d.Waiting) > 0 {
@@ -76,14 +76,14 @@ func newDirective(d *view.Directive, l links, now time.Time) directive {
 	return p
 }
 
-// newest are the last n of a list, the newest first.
+// newest returns the last n elements of a list, the newest first.
 func newest[T any](list []T, n int) []T {
 	list = slices.Clone(list[max(0, len(list)-n):])
 	slices.Reverse(list)
 	return list
 }
 
-// costFacts is what the work took, as the review says it.
+// costFacts returns the cost in the words of the review.
 func costFacts(c review.Cost) (facts []fact) {
 	for _, line := range c.Lines() {
 		facts = append(facts, fact(line))
@@ -91,7 +91,7 @@ func costFacts(c review.Cost) (facts []fact) {
 	return facts
 }
 
-// curves are a directive's residuals and what it cost, over the iterations of its units.
+// curves draws a directive's residuals and cost over the iterations of its units.
 func curves(units []view.Unit, residuals []view.Point) (list []*curve) {
 	var costs []view.Point
 	for _, u := range units {
@@ -119,8 +119,8 @@ func values(points []view.Point) (list []value) {
 	return list
 }
 
-// tracks are units over time: a spell from each step that enters a state to the next one,
-// and of a unit that is not over to now.
+// tracks converts units for a timeline. A spell lasts from the step that enters a state to the next
+// such step; the last spell of a unit that has not ended lasts until now.
 func tracks(units []view.Unit, now time.Time) (list []track) {
 	for _, u := range units {
 		t := track{Name: u.ID}
@@ -141,7 +141,7 @@ func tracks(units []view.Unit, now time.Time) (list []track) {
 	return list
 }
 
-// kindOf is how a spell in a state of a unit is drawn.
+// kindOf returns how a spell in a unit's state is drawn.
 func kindOf(state uow.State) string {
 	switch {
 	case state == uow.Active:

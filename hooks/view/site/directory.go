@@ -14,9 +14,9 @@ import (
 	"git-ward/internal/scratch"
 )
 
-// manifest is the file by which a directory is known as a report's: it lists the others, as
-// sha256sum does, after a line that sha256sum leaves out. stamps is one of the others: what
-// the pages were made of.
+// manifest marks a directory as a report. It lists the checksums of the other files in the format of
+// sha256sum, after a comment line that sha256sum ignores. stamps is one of those files; it records
+// which facts the pages were made from.
 const (
 	manifest     = "ward-report.txt"
 	manifestHead = "# git ward report replaces this directory as long as its files are these\n"
@@ -25,30 +25,31 @@ const (
 
 // A directory is a report being written, next to the one that it replaces.
 type directory struct {
-	path   string // that it becomes
+	path   string // its final path
 	under  *scratch.Dir
-	temp   string // in it
+	temp   string // the directory in under that is written
 	mode   os.FileMode
 	sums   map[string]string
-	before before            // what is there
-	kept   map[string]bool   // files of it that stay as they are
-	stamps map[string]origin // of the pages here
+	before before            // the report at path
+	kept   map[string]bool   // files of that report that are reused
+	stamps map[string]origin // of the new report's pages
 }
 
-// before is a report that is there already.
+// before is an existing report.
 type before struct {
-	sums   map[string]string // of its files that are there
+	sums   map[string]string // checksums of its files
 	stamps map[string]origin
 }
 
-// An origin says what some pages were made of.
+// An origin records what some pages were made from.
 type origin struct {
 	facts string
-	now   time.Time // at which they were looked at; zero where that is the same at any time
+	now   time.Time // when the facts were read; zero if the pages do not depend on it
 	files []string
 }
 
-// newDirectory makes the directory beside path, or says why path cannot be replaced.
+// newDirectory makes a temporary directory next to path. It is an error if path exists and may not be
+// replaced.
 func newDirectory(path string) (*directory, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -64,7 +65,7 @@ func newDirectory(path string) (*directory, error) {
 	}
 	d := &directory{path: path, under: under, mode: 0o755, temp: filepath.Join(under.Path, "report"), sums: map[string]string{},
 		before: before{sums: sums}, kept: map[string]bool{}, stamps: map[string]origin{}}
-	if info, err := os.Stat(path); err == nil { // who may look in is its owner's to say
+	if info, err := os.Stat(path); err == nil { // keep the permissions that the owner chose
 		d.mode = info.Mode().Perm()
 	}
 	if sums[stamps] != "" {
@@ -78,7 +79,7 @@ func newDirectory(path string) (*directory, error) {
 	return d, nil
 }
 
-// put writes a file; one that is there as it is stays.
+// put writes a file, or reuses the existing report's if it has the same content.
 func (d *directory) put(name string, data []byte) error {
 	d.sums[name] = sumOf(data)
 	if d.kept[name] = d.before.sums[name] == d.sums[name]; d.kept[name] {
@@ -87,7 +88,7 @@ func (d *directory) put(name string, data []byte) error {
 	return os.WriteFile(filepath.Join(d.temp, name), data, 0o644)
 }
 
-// stamped reports whether the pages of a name are there and of these facts.
+// stamped reports whether the existing report has the pages of a name, made from these facts.
 func (d *directory) stamped(name, facts string, now time.Time) bool {
 	s, ok := d.before.stamps[name]
 	if !ok || s.facts != facts || !s.now.IsZero() && !s.now.Equal(now) {
@@ -96,7 +97,7 @@ func (d *directory) stamped(name, facts string, now time.Time) bool {
 	return !slices.ContainsFunc(s.files, func(file string) bool { return d.before.sums[file] == "" })
 }
 
-// keep keeps an earlier report's pages of a name.
+// keep reuses the existing report's pages of a name, and returns their files.
 func (d *directory) keep(name string) (files []string) {
 	s := d.before.stamps[name]
 	d.stamps[name] = s
@@ -106,13 +107,12 @@ func (d *directory) keep(name string) (files []string) {
 	return s.files
 }
 
-// stamp records the facts of newly written pages; now is zero if they do not change by
-// themselves.
+// stamp records the facts of newly written pages; now is zero if the pages do not depend on the time.
 func (d *directory) stamp(name, facts string, now time.Time, files ...string) {
 	d.stamps[name] = origin{facts, now, files}
 }
 
-// listStamps is the text of stamps; fields have no blanks, but for the last of a line.
+// listStamps returns the content of the file stamps. Only the last field of a line may have blanks.
 func listStamps(all map[string]origin) string {
 	var list strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -126,7 +126,7 @@ func listStamps(all map[string]origin) string {
 	return list.String()
 }
 
-// readStamps reads what listStamps wrote; a line that it did not write stamps nothing.
+// readStamps parses the output of listStamps and ignores malformed lines.
 func readStamps(text string) map[string]origin {
 	all := map[string]origin{}
 	for line := range strings.Lines(text) {
@@ -147,11 +147,10 @@ func readStamps(text string) map[string]origin {
 	return all
 }
 
-// unchanged reports whether all is there as it would be.
+// unchanged reports whether the existing report already has exactly these files.
 func (d *directory) unchanged() bool { return maps.Equal(d.sums, d.before.sums) }
 
-// bring adds the earlier report's unchanged files: by hard link, or by copy if the file system
-// has none.
+// bring adds the reused files: by hard link, or by copy if the file system has no hard links.
 func (d *directory) bring() error {
 	for name := range d.kept {
 		from, to := filepath.Join(d.path, name), filepath.Join(d.temp, name)

@@ -12,22 +12,22 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// What one page of the overview shows.
+// The limits of one page of the overview.
 const (
 	maxWaiting = 50
 	maxLines   = 200
 )
 
-// stateClass is how a state looks.
+// stateClass is the CSS class of a state.
 var stateClass = map[review.State]string{review.Waiting: "wait", review.Ready: "good", review.Unproved: "bad", review.Working: "work", review.Taken: "good"}
 
-// An ask is what a reader wants to see of the overview.
+// An ask is a reader's query to the overview.
 type ask struct {
 	Search, State string
 	Page          int // from 1
 }
 
-// home is the overview as its page shows it.
+// home is the data of a page of the overview.
 type home struct {
 	WaitingWords string
 	Waiting      []card
@@ -36,13 +36,13 @@ type home struct {
 	Warnings     []string
 	Ask          asking
 	Groups       []group
-	None         string // why there is no directive
+	None         string // why no directive is shown
 	Pages        *pager
 }
 
 type host struct{ Class, Words string }
 
-// asking is the form by which a reader asks.
+// asking is the form for an ask.
 type asking struct {
 	Form   bool
 	Search string
@@ -58,12 +58,12 @@ type option struct {
 type card struct {
 	view.Waiting
 	Class, Name, Href, Review string
-	Quote                     string // the agent's own words, their beginning
+	Quote                     string // the beginning of the agent's own words
 }
 
 type group struct {
 	ID, Words string
-	Count     int // of all pages
+	Count     int // on all pages
 	Open      bool
 	Lines     []line
 }
@@ -76,13 +76,13 @@ type line struct {
 	Live       string
 }
 
-// A pager leads to the rest of a list.
+// A pager links to the neighbouring pages of a list.
 type pager struct {
 	Words, Before, BeforeWords, After, AfterWords string
 }
 
-// newHome is one page of the overview; works says whether there is a page of a directive's
-// work, and more whether another page of the overview follows.
+// newHome makes one page of the overview. works reports whether a directive's work has a page; more
+// says whether another page of the overview follows.
 func newHome(o *view.Overview, l links, a ask, works func(name string) bool) (h home, more bool) {
 	h = home{Host: newHost(o.Host), Warnings: o.Warnings, WaitingWords: waitingWords(o)}
 	if a.Page <= 1 && a.Search == "" && a.State == "" {
@@ -106,14 +106,14 @@ func newHome(o *view.Overview, l links, a ask, works func(name string) bool) (h 
 	return h, to < len(sorted)
 }
 
-// cards are what waits for the PM, the first that he alone can move.
+// cards fills in what waits, first what only the PM can move.
 func (h *home) cards(o *view.Overview, l links, works func(name string) bool) {
 	for _, w := range o.Waiting[:min(len(o.Waiting), maxWaiting)] {
 		c := card{Waiting: w, Class: kindClass[w.Kind], Name: w.Directive, Href: l.Directive(w.Directive)}
 		switch {
 		case w.Unit != "":
 			c.Name = w.Unit
-		case w.Directive == "": // what is of no directive has no page
+		case w.Directive == "": // without a directive there is no page to link to
 			c.Name, c.Href = "Ward", ""
 		}
 		if w.Kind == view.Ready || w.Kind == view.Unproved {
@@ -130,7 +130,7 @@ func (h *home) cards(o *view.Overview, l links, works func(name string) bool) {
 	}
 }
 
-// quoteOf is the beginning of what the agent says, as much as a card has room for.
+// quoteOf cuts the agent's words to the size of a card.
 func quoteOf(words diag.Untrusted) string {
 	const most = 600 // bytes
 	text := strings.Trim(words.Lines(), "\n")
@@ -140,10 +140,10 @@ func quoteOf(words diag.Untrusted) string {
 	return text
 }
 
-// kindClass is how a waiting thing's card looks.
+// kindClass is the CSS class of a card.
 var kindClass = map[view.Kind]string{view.Incident: "bad", view.Unproved: "bad", view.Ready: "good"}
 
-// waitingWords counts what waits for the PM; an outage waits for its cause.
+// waitingWords counts what waits for the PM. An outage is not counted: it ends without him.
 func waitingWords(o *view.Overview) string {
 	n := 0
 	for _, w := range o.Waiting {
@@ -185,7 +185,7 @@ func (a ask) wants(d view.Line) bool {
 	return search == "" || strings.EqualFold(d.Directive, search) || strings.Contains(strings.ToLower(d.Title.String()), search)
 }
 
-// sortLines puts directives by state, in the order of review.States, and the newest first.
+// sortLines sorts directives by state, in the order of review.States, and then newest first.
 func sortLines(lines []view.Line) []view.Line {
 	sorted := slices.Clone(lines)
 	slices.Reverse(sorted)
@@ -195,7 +195,7 @@ func sortLines(lines []view.Line) []view.Line {
 	return sorted
 }
 
-// groups are the lines of one page by state, with what each state has in all.
+// groups groups the lines of one page by state, each with the state's count over all pages.
 func groups(shown, all []view.Line, l links, a ask) (list []group) {
 	for _, s := range review.States {
 		g := group{ID: "state-" + string(s), Words: strings.TrimSuffix(sentence(s.Words()), "."), Open: !s.Over() || a.State != "" || a.Search != ""}
@@ -226,10 +226,10 @@ func newLine(d view.Line, l links) line {
 	return p
 }
 
-// chipOf is where a directive stands.
+// chipOf returns the chip of a state.
 func chipOf(s review.State) chip { return chip{stateClass[s], s.Words()} }
 
-// chipOfLine is where a directive of a list stands: one that was begun may be queued.
+// chipOfLine returns the chip of a directive in a list, where one that was begun may be queued.
 func chipOfLine(d view.Line) chip {
 	c := chipOf(d.State)
 	if d.Queued() {
@@ -238,8 +238,7 @@ func chipOfLine(d view.Line) chip {
 	return c
 }
 
-// factsOf is what a line says after where a directive stands: for whom it waits, and
-// what it took.
+// factsOf returns the text after the chip: what the directive waits for, and its cost.
 func factsOf(d view.Line) string {
 	var words []string
 	if d.WaitsWords != "" {
@@ -269,7 +268,7 @@ func options(lines []view.Line, chosen string) (list []option) {
 	return list
 }
 
-// pager leads to the pages before and after this one; nil where all is on it.
+// pager links to the pages before and after this one; nil if one page has everything.
 func (a ask) pager(l links, from, to, all int) *pager {
 	if from == 0 && to == all {
 		return nil

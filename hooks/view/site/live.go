@@ -21,8 +21,8 @@ type Source interface {
 	Overview(ctx context.Context) (*view.Overview, error)
 	Directive(ctx context.Context, name string) (*view.Directive, error)
 	Review(ctx context.Context, name string) (*review.Review, error)
-	// Reviews are those of some directives, in their order, and Facts what pages of one are
-	// made of: for reports.
+	// Reports also call Reviews, which yields the reviews of some directives in this order, and
+	// Facts, which hashes what a directive's pages are made from.
 	Reviews(ctx context.Context, names []string) iter.Seq2[*review.Review, error]
 	Facts(ctx context.Context, name string) (view.Facts, error)
 	Audit(ctx context.Context, f view.Filter) (*view.AuditPage, error)
@@ -31,17 +31,17 @@ type Source interface {
 // A Server makes pages by path, each anew from the source.
 type Server struct{ source Source }
 
-// Live returns the pages of a source, for a server.
+// Live returns a server of a source's pages.
 func Live(source Source) *Server { return &Server{source} }
 
 // Close does nothing, because whoever opened the source closes it.
 func (s *Server) Close() {}
 
-// Version changes when a page may.
+// Version returns a string that changes whenever a page may have changed.
 func (s *Server) Version(ctx context.Context) (string, error) { return s.source.Version(ctx) }
 
-// Page is the page of a path and its query; fs.ErrNotExist where there is none. Names in a
-// path are looked up in the source's own lists, and never passed on.
+// Page renders the page of a path and query; the error is fs.ErrNotExist if there is none. It looks
+// names in a path up in the source's lists and never passes them on.
 func (s *Server) Page(ctx context.Context, path string, query url.Values) ([]byte, error) {
 	version, err := s.source.Version(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Server) Page(ctx context.Context, path string, query url.Values) ([]byt
 	return nil, fs.ErrNotExist
 }
 
-// directivePage is a page of a directive: D-1, D-1/2 for a unit, D-1/review.
+// directivePage renders a page of a directive: D-1, D-1/2 for a unit, or D-1/review.
 func (s *Server) directivePage(ctx context.Context, p Pages, o *view.Overview, path string) ([]byte, error) {
 	asked, part, _ := strings.Cut(path, "/")
 	name := ""
@@ -127,14 +127,13 @@ func (s *Server) audit(ctx context.Context, p Pages, query url.Values) ([]byte, 
 	return p.audit(a, f, pages)
 }
 
-// askOf is what a query asks of the overview.
+// askOf parses a query to the overview.
 func askOf(query url.Values) ask {
 	n, _ := strconv.Atoi(word(query, "page"))
 	return ask{Search: word(query, "q"), State: word(query, "state"), Page: min(max(1, n), 1_000_000)}
 }
 
-// word is a value of a query, of a length that somebody types, and such that the form may
-// show it again.
+// word returns a value of a query, cleaned and cut to 200 bytes, because the form shows it again.
 func word(query url.Values, name string) string {
 	return diag.Clean(cutAt(query.Get(name), 200))
 }
