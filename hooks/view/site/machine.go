@@ -7,28 +7,28 @@ import (
 	"git-ward/protocols/fsm"
 )
 
-// The picture of a machine: its states in a column, forward arrows on the right and
-// backward ones on the left, each in a lane of its own. It has the width of a phone.
+// The layout of a machine's picture: states in a column, forward arrows on the right and backward
+// arrows on the left, each in a lane of its own. It fits on a phone.
 const (
 	stateHigh, stateGap = 30, 18
 	stateLeft, stateTop = 92, 22
 	stateWide           = 216
 	lane                = 11
-	// If more than this many states lead to a target on one event, it is described in words:
-	// ten arrows into one box show nothing.
+	// If more than this many states lead to a target on one event, the arrows are replaced by
+	// words, because ten arrows into one box are unreadable.
 	common = 4
 )
 
-// A machine is a lifecycle as a picture, with the state that somebody is in, and the table
-// that says the same.
+// A machine is a state machine as a picture with the present state marked, and as a table with the
+// same transitions.
 type machine struct {
 	Name       string
 	Wide, High int
 	States     []state
 	Arrows     []arrow
-	Anywhere   []anywhere // arrows from nearly everywhere, which are not drawn
+	Anywhere   []anywhere // transitions from many states, which are not drawn
 	Rows       []fsm.Transition
-	Now        string // the state that is marked, "" for none
+	Now        string // the marked state, "" for none
 }
 
 type state struct {
@@ -38,14 +38,14 @@ type state struct {
 	TX, TY     float64 // the middle of its text
 	Start, End bool
 	Now        bool
-	Loops      string // events that leave it where it is
+	Loops      string // events that do not change the state
 }
 
 type arrow struct {
 	Path, Head string // SVG path and polygon
 	Words      string
 	From, To   string
-	Now        bool // it leaves the marked state
+	Now        bool // it starts at the marked state
 }
 
 // anywhere says that an event leads to one state from many.
@@ -54,7 +54,7 @@ type anywhere struct {
 	From   int // states
 }
 
-// newMachine lays a machine out; now is the state to mark.
+// newMachine computes the layout; now is the state to mark.
 func newMachine(m *fsm.Machine, now string) *machine {
 	p := &machine{Name: m.Name, Wide: 400, Rows: m.Transitions, Now: now}
 	place := map[string]int{}
@@ -99,7 +99,7 @@ func loops(m *fsm.Machine, name string) string {
 	return strings.Join(on, ", ")
 }
 
-// often are the events that lead to one state from more than common states.
+// often lists the events that lead to one state from more than common states.
 func often(m *fsm.Machine) (list []anywhere) {
 	count := map[[2]string]int{}
 	for _, t := range m.Transitions {
@@ -114,8 +114,8 @@ func often(m *fsm.Machine) (list []anywhere) {
 	return list
 }
 
-// between are the arrows between two states, with all events of a pair on one; place is each
-// state's row.
+// between lists the arrows, one for each pair of states with all its events, without those in but;
+// place maps each state to its row.
 func between(m *fsm.Machine, but []anywhere, place map[string]int) (list []arrow) {
 	for _, t := range m.Transitions {
 		if t.From == t.To || slices.ContainsFunc(but, func(a anywhere) bool { return a.On == t.On && a.To == t.To }) {
@@ -128,7 +128,7 @@ func between(m *fsm.Machine, but []anywhere, place map[string]int) (list []arrow
 		}
 		list[i].Words += ", " + t.On
 	}
-	// Short arrows lie near the states, long ones outside.
+	// Short arrows come first, so that they get the lanes next to the states.
 	slices.SortStableFunc(list, func(a, b arrow) int { return distance(place, a) - distance(place, b) })
 	return list
 }
@@ -138,10 +138,10 @@ func distance(place map[string]int, a arrow) int {
 	return max(d, -d)
 }
 
-// A span is the states that an arrow goes past in its lane.
+// A span is the range of rows that an arrow passes in its lane.
 type span struct{ from, to, lane int }
 
-// draw lays an arrow into the first lane of its side where none is in its way.
+// draw puts an arrow into the first free lane on its side.
 func (a *arrow) draw(from, to int, lanes *[]span) {
 	s := span{min(from, to), max(from, to), 0}
 	for slices.ContainsFunc(*lanes, func(o span) bool { return o.lane == s.lane && o.from < s.to && s.from < o.to }) {
@@ -157,8 +157,8 @@ func (a *arrow) draw(from, to int, lanes *[]span) {
 	y := func(i int, share float64) float64 {
 		return float64(stateTop+i*(stateHigh+stateGap)) + share*stateHigh
 	}
-	// Downward arrows leave below the middle and arrive above it, and upward ones the reverse,
-	// so that they do not meet.
+	// Downward arrows leave a box below its middle and arrive above the middle, upward arrows the
+	// reverse, so that they do not overlap.
 	leave, arrive := 0.72, 0.28
 	if to < from {
 		leave, arrive = 0.28, 0.72

@@ -11,22 +11,22 @@ import (
 	"git-ward/protocols/review"
 )
 
-// Pages makes pages of one repository: as files that lie beside each other, or, Live, as
-// the server's.
+// Pages renders the pages of one repository, with links for a directory of files or, if Live, for the
+// server.
 type Pages struct {
 	Live       bool
 	Repository string // its base name
-	Version    string // of what the pages are made of
-	// Now is when the source was looked at; of a report, the time of its newest step, so
-	// that the same refs give the same pages.
+	Version    string // of the data
+	// Now is when the source was read. In a report it is the time of the newest step, so that the
+	// same refs give the same pages.
 	Now time.Time
-	// Works are the directives whose work has a page; nil for all that have work.
+	// Works has the directives whose work has a page; nil means all that have work.
 	Works map[string]bool
 
-	lifecycles map[string]template.HTML // pictures that are made, by what a unit is; nil keeps none
+	lifecycles map[string]template.HTML // cache of pictures by the unit's state; nil disables it
 }
 
-// works says whether a directive's work has a page.
+// works returns a function that reports whether a directive's work has a page.
 func (p Pages) works(o *view.Overview) func(name string) bool {
 	if p.Works != nil {
 		return func(name string) bool { return p.Works[name] }
@@ -42,7 +42,7 @@ func (p Pages) page(title, here string, content any) page {
 	return page{Links: links{p.Live}, Title: title, Repository: diag.Untrusted(p.Repository), Version: p.Version, Here: here, Content: content}
 }
 
-// home is a page of the overview; more says that another follows.
+// home renders a page of the overview; more says that another follows.
 func (p Pages) home(o *view.Overview, a ask) (data []byte, more bool, err error) {
 	h, more := newHome(o, links{p.Live}, a, p.works(o))
 	data, err = render("home", p.page(waitingWords(o), "home", h))
@@ -53,8 +53,8 @@ func (p Pages) directive(d *view.Directive) ([]byte, error) {
 	return render("directive", p.page(d.Directive+" "+d.Title.String(), "", newDirective(d, links{p.Live}, p.Now)))
 }
 
-// until is when a page of a directive was looked at, where it says how long something has been
-// so; zero where nothing of it goes on.
+// until returns the time on which a directive's page depends: Now if a unit has not ended, because the
+// page shows how long it has run, else zero.
 func (p Pages) until(d *view.Directive) time.Time {
 	if slices.ContainsFunc(d.Units, func(u view.Unit) bool { return !u.State.Ended() }) {
 		return p.Now
@@ -70,7 +70,7 @@ func (p Pages) unit(d *view.Directive, u view.Unit) ([]byte, error) {
 	return render("unit", p.page("Unit "+u.ID, "", newUnit(d, u, links{p.Live}, machine)))
 }
 
-// lifecycle is the picture of where a unit can go from here.
+// lifecycle renders the state machine of a unit with its state marked.
 func (p Pages) lifecycle(u view.Unit) (template.HTML, error) {
 	key := string(u.State) + ": " + u.Words
 	if made, ok := p.lifecycles[key]; ok {
@@ -106,7 +106,7 @@ func (p Pages) machines() ([]byte, error) {
 	return render("machines", p.page("Machines", "machines", list))
 }
 
-// trouble is a page that says why there is no other.
+// trouble renders an error page.
 func (p Pages) trouble(what, remedy string) ([]byte, error) {
 	return render("trouble", p.page(what, "", struct{ What, Remedy string }{what, remedy}))
 }

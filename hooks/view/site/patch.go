@@ -7,12 +7,12 @@ import (
 	"git-ward/internal/diag"
 )
 
-// What a page shows of a difference.
+// The limits of the difference on a page.
 const (
 	mostPatch     = 400 << 10 // bytes of all files
 	mostFileLines = 1500      // of one file
 	mostLine      = 2000      // bytes of one line
-	openLines     = 2000      // of the files that stand open at first
+	openLines     = 2000      // of the files that are unfolded at first
 )
 
 // A file is one file's part of a difference.
@@ -21,15 +21,15 @@ type file struct {
 	Path  string
 	Open  bool
 	Lines []patchLine
-	Cut   string // what is not shown of it
+	Cut   string // says what is not shown; "" for all shown
 }
 
-// A patchLine is a line as git prints it: its first sign, +, - or a space, is kept, so
-// that colour says nothing that the sign does not. Class is add, del, hunk, head or "".
+// A patchLine is a line of git's output. It keeps its first character (+, - or a space), so that the
+// colour adds no information. Class is add, del, hunk, head or "".
 type patchLine struct{ Class, Text string }
 
-// files splits a difference as git prints it. Within a file's part each line begins with
-// a sign of git's own, so that no content can look like the head of the next file.
+// files splits git's output by file. git puts a character of its own before each line of content, so
+// no content can look like the head of the next file. whole says that nothing was cut.
 func files(patch diag.Untrusted) (list []file, whole bool) {
 	text := patch.Raw()
 	whole = len(text) <= mostPatch
@@ -93,7 +93,7 @@ func lineClass(l string, inHead bool) string {
 	return ""
 }
 
-// cutLine is a line made safe to look at, and not wider than anybody reads.
+// cutLine cleans a line for display and cuts it to mostLine bytes.
 func cutLine(l string) string {
 	n := len(l)
 	if n > mostLine {
@@ -106,8 +106,8 @@ func cutLine(l string) string {
 	return l
 }
 
-// pathOf is the path that a head names, as git quotes it: of "diff --git a/x b/x" the
-// second half. A rename is shown with both.
+// pathOf returns the path in a head, as git quotes it: for "diff --git a/x b/x" the second one. For a
+// rename it returns both.
 func pathOf(head string) string {
 	names := strings.TrimPrefix(head, fileHead)
 	if half := len(names) / 2; len(names)%2 == 1 && names[half] == ' ' {

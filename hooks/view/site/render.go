@@ -20,17 +20,17 @@ var sources embed.FS
 //go:embed style.css
 var Stylesheet []byte
 
-// A page is what the layout shows of any page.
+// A page is the data of the layout that all pages share.
 type page struct {
 	Links      links
 	Title      string // without the repository's name
 	Repository diag.Untrusted
-	Version    string // what the page was made of; "" in a report
-	Here       string // which entry of the navigation it is: home, audit, machines
+	Version    string // of the page's data; "" in a report
+	Here       string // its entry in the navigation: home, audit, machines
 	Content    any
 }
 
-// templates are the pages by name, each with the layout and the parts.
+// templates maps each page's name to its template, parsed with the layout and the shared parts.
 var templates = sync.OnceValue(func() map[string]*template.Template {
 	return parse("home", "directive", "unit", "review", "audit", "machines", "trouble")
 })
@@ -54,7 +54,7 @@ func parse(names ...string) map[string]*template.Template {
 	return all
 }
 
-// sentence is words that others put after a name, as they stand alone.
+// sentence makes a sentence of words that elsewhere follow a name.
 func sentence(words string) string {
 	if words == "" || strings.HasSuffix(words, ".") || strings.HasSuffix(words, "?") {
 		return words
@@ -62,10 +62,10 @@ func sentence(words string) string {
 	return strings.ToUpper(words[:1]) + words[1:] + "."
 }
 
-// shortTitle is as much of a title as a line has room for; the text has it whole.
+// shortTitle cuts a title to the length of a line; the directive's text has all of it.
 func shortTitle(title diag.Untrusted) string { return shorten(title.String(), 140) }
 
-// shorten cuts one line of text to so many bytes, and shows that it did.
+// shorten cuts a line of text to most bytes and marks the cut with "...".
 func shorten(text string, most int) string {
 	if len(text) > most {
 		return cutAt(text, most) + "..."
@@ -73,10 +73,10 @@ func shorten(text string, most int) string {
 	return text
 }
 
-// render is a whole page.
+// render renders a whole page.
 func render(name string, p page) ([]byte, error) { return execute(name, "layout", p) }
 
-// execute is a part of a page.
+// execute renders a part of a page.
 func execute(name, part string, data any) ([]byte, error) {
 	var b bytes.Buffer
 	if err := templates()[name].ExecuteTemplate(&b, part, data); err != nil {

@@ -19,15 +19,15 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Bounds of what is read of an earlier report, in bytes: its manifest, 110 for each file that a
-// report may have, and a page.
+// The limits, in bytes, of what is read from an earlier report: its manifest, with 110 bytes for each
+// file that a report may have, and a page.
 const (
 	maxManifest = 32 << 20
 	maxPage     = 64 << 20
 )
 
-// replaceable refuses a path that is not a report of Ward's, or has more than a report; sums
-// are the checksums of a report's files, which it verifies.
+// replaceable returns an error unless path does not exist, is an empty directory, or is a report of
+// Ward without other files. sums has the checksums of that report's files, which it verifies.
 func replaceable(path string) (sums map[string]string, err error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +49,7 @@ func replaceable(path string) (sums map[string]string, err error) {
 		return nil, diag.Hint(fmt.Errorf("%s is there, and no report of Ward's made it", path), remedy)
 	}
 	if !headed {
-		// An earlier Ward wrote no head. Without one, only the whole says who made it.
+		// An earlier Ward wrote no head. Then only a complete match proves that Ward made it.
 		if err := whole(path, entries, known); err != nil {
 			return nil, diag.Hint(fmt.Errorf("%s is there, and nothing proves that a report of Ward's made it: %w", path, err),
 				"if an earlier Ward made it and nothing in it is yours, move it away (mv %s %s.old) and write the report again, or %s", path, path, remedy)
@@ -81,7 +81,7 @@ func replaceable(path string) (sums map[string]string, err error) {
 // whole refuses a directory unless it consists of exactly the files in its list, with their
 // checksums and a home page.
 func whole(dir string, entries []fs.DirEntry, known map[string]string) error {
-	if known["index.html"] == "" || len(entries) != len(known)+1 { // and the list itself
+	if known["index.html"] == "" || len(entries) != len(known)+1 { // the list does not list itself
 		return fmt.Errorf("%s lists other files than the directory has", manifest)
 	}
 	for _, e := range entries {
@@ -95,8 +95,8 @@ func whole(dir string, entries []fs.DirEntry, known map[string]string) error {
 	return nil
 }
 
-// readManifest reads the files of a report, with what sumOf said of each, and whether the line
-// is there by which a report says that it is one.
+// readManifest returns the files of a report with their checksums, and whether the manifest begins
+// with manifestHead.
 func readManifest(dir string) (known map[string]string, headed bool, err error) {
 	data, err := readFile(filepath.Join(dir, manifest), maxManifest)
 	if err != nil {
@@ -114,7 +114,7 @@ func readManifest(dir string) (known map[string]string, headed bool, err error) 
 	return known, headed, nil
 }
 
-// listOf is the text of the list of a report's files.
+// listOf returns the content of a manifest.
 func listOf(sums map[string]string) string {
 	var list strings.Builder
 	list.WriteString(manifestHead)
@@ -129,7 +129,8 @@ func sumIn(dir, name string) (string, error) {
 	return sumOf(data), err
 }
 
-// readFile reads a file up to a bound, and no link. A pipe in its place would let us wait for good.
+// readFile reads a regular file of at most limit bytes. It follows no symbolic link, and O_NONBLOCK
+// keeps it from hanging on a pipe.
 func readFile(path string, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -141,15 +142,15 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, errors.Join(err, fmt.Errorf("%s is no regular file", path))
 	}
 	var data bytes.Buffer
-	data.Grow(int(min(info.Size(), limit)) + bytes.MinRead) // so that nothing is copied to a larger one
+	data.Grow(int(min(info.Size(), limit)) + bytes.MinRead) // avoids reallocation
 	_, err = data.ReadFrom(io.LimitReader(f, limit))
 	return data.Bytes(), err
 }
 
-// sumOf is a file's hash as sha256sum writes it.
+// sumOf returns a file's checksum as sha256sum writes it.
 func sumOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// commit puts the directory where it belongs: whole, whenever somebody looks.
+// commit moves the directory to its final path, so that a reader never sees a partial report.
 func (d *directory) commit() error {
 	if err := d.put(stamps, []byte(listStamps(d.stamps))); err != nil {
 		return err
@@ -166,11 +167,11 @@ func (d *directory) commit() error {
 	if err := errors.Join(os.Chmod(d.temp, d.mode), atomicfile.SyncDir(d.temp)); err != nil {
 		return err
 	}
-	err := os.Rename(d.temp, d.path) // over nothing, or an empty directory
+	err := os.Rename(d.temp, d.path) // succeeds if path does not exist, or is an empty directory
 	if err == nil {
 		return atomicfile.SyncDir(filepath.Dir(d.path))
 	}
-	if _, err := replaceable(d.path); err != nil { // somebody was faster
+	if _, err := replaceable(d.path); err != nil { // another process created it meanwhile
 		return err
 	}
 	exchange := func() error {
@@ -182,8 +183,8 @@ func (d *directory) commit() error {
 	if err := exchange(); err != nil {
 		return err
 	}
-	if _, err := replaceable(d.temp); err != nil { // somebody changed it since
+	if _, err := replaceable(d.temp); err != nil { // another process changed it meanwhile
 		return errors.Join(err, exchange())
 	}
-	return atomicfile.SyncDir(filepath.Dir(d.path)) // discard removes the old one
+	return atomicfile.SyncDir(filepath.Dir(d.path)) // Write removes the old one
 }

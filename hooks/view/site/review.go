@@ -11,15 +11,15 @@ import (
 	"git-ward/protocols/review"
 )
 
-// What a review's page shows of its lists.
+// The limits of the lists on a review's page.
 const (
 	maxFiles = 500
 	maxLook  = 50
 	maxSaid  = 50
-	maxLead  = 600 // bytes of what came of it, in a line
+	maxLead  = 600 // bytes of the line with the outcome
 )
 
-// work is a review as its page shows it.
+// work is the data of a review's page.
 type work struct {
 	Name, Up string
 	Title    diag.Untrusted
@@ -39,7 +39,7 @@ type work struct {
 	Cost     []fact
 }
 
-// look is something to look at before anything else.
+// look is something that a reader should look at first.
 type look struct {
 	What string
 	Path diag.Untrusted
@@ -84,10 +84,10 @@ func newWork(r *review.Review, l links) work {
 	return p
 }
 
-// A command is what to type, and why in a few words, which are not typed.
+// A command is a line to type; Why is the reason and not part of the line.
 type command struct{ Line, Why string }
 
-// commands are a review's, of which some have their reason behind them in brackets.
+// commands parses the commands of a review. Some end with a reason in brackets.
 func commands(lines []string) (list []command) {
 	for _, l := range lines {
 		line, why, ok := strings.Cut(strings.TrimSuffix(l, ")"), " (")
@@ -99,7 +99,7 @@ func commands(lines []string) (list []command) {
 	return list
 }
 
-// outcome is what came of the work, in words.
+// outcome describes the result of the work.
 func outcome(r *review.Review) string {
 	var words []string
 	if status := comms.Status(r.Report); r.State == review.Unproved && status.Words() != "" {
@@ -119,7 +119,7 @@ func outcome(r *review.Review) string {
 	return strings.Join(words, "; ")
 }
 
-// looks are what a reader wants to know of before he reads anything, some of each kind.
+// looks lists what a reader should look at first, at most maxLook of each kind.
 func looks(r *review.Review) (list []look) {
 	seen := map[string]int{}
 	for _, m := range r.Looks() {
@@ -152,7 +152,7 @@ func newCriterion(c review.Criterion) criterion {
 	return p
 }
 
-// changeNote says what a change is beside lines.
+// changeNote describes what the count of lines of a change does not show.
 func changeNote(c review.Change) string {
 	var words []string
 	switch {

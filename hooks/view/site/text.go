@@ -8,24 +8,24 @@ import (
 	"git-ward/internal/diag"
 )
 
-// What a page shows of one text at once, on demand, and not at all, in bytes.
+// In bytes: how much of a text a page shows unfolded, and how much at all.
 const (
 	shownText = 3 << 10
 	mostText  = 256 << 10
 )
 
-// A chip is a state in a word or three, with the class that colours it.
+// A chip is a state in one to three words, with its CSS class.
 type chip struct{ Class, Words string }
 
 // A fact is a name and a value.
 type fact struct{ Name, Words string }
 
-// A long text is shown by its beginning, and the rest on demand.
+// A long text shows its beginning; a reader can unfold the rest.
 type long struct {
 	ID, Begin, Rest, Size, Cut string
 }
 
-// newLong cuts a text for a page; id names it there. What is cut off is said.
+// newLong cuts a text for a page; id names it there. Cut says what is missing.
 func newLong(id string, text diag.Untrusted) long {
 	lines := strings.Trim(text.Lines(), "\n")
 	l := long{ID: id}
@@ -42,7 +42,7 @@ func newLong(id string, text diag.Untrusted) long {
 	return l
 }
 
-// cutAt is the beginning of a text: whole lines where it has some, whole runes at least.
+// cutAt returns at most n bytes of a text: whole lines if possible, otherwise whole runes.
 func cutAt(text string, n int) string {
 	if len(text) <= n {
 		return text

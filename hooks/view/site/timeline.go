@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The picture of units over time.
+// The limits and sizes of a timeline.
 const (
 	maxLanes  = 24 // units of a timeline; the newest are shown
 	maxSpells = 400
@@ -14,7 +14,7 @@ const (
 	spellHigh = 12
 )
 
-// A timeline is units over time: a lane each, and in it a bar for each spell in a state.
+// A timeline shows units over time: one lane per unit, one bar per spell in a state.
 type timeline struct {
 	Wide, High int
 	Base       float64
@@ -31,15 +31,15 @@ type track struct {
 	Spells []spell
 }
 
-// A spell is the time that a unit was in one state. Kind is how it is drawn: work, wait,
-// or over; height and outline differ, so that colour is not needed.
+// A spell is the time that a unit was in one state. Kind is how it is drawn: work, wait or over. These
+// differ in height and outline, so that a reader does not need to see colour.
 type spell struct {
 	State, Kind string
 	From, To    time.Time
 	X, Y, W, H  float64
 }
 
-// newTimeline draws tracks, of which only names and spells' states and times are set.
+// newTimeline draws tracks. The caller sets only names and the spells' states and times.
 func newTimeline(tracks []track) *timeline {
 	t := &timeline{Wide: curveWide, Omitted: max(0, len(tracks)-maxLanes)}
 	tracks = tracks[t.Omitted:]
@@ -80,7 +80,7 @@ func newTimeline(tracks []track) *timeline {
 	return t
 }
 
-// stamp is a time as an axis says it: without the day where both ends have the same.
+// stamp formats a time for the axis, without the day if both ends are on the same day.
 func stamp(at, other time.Time) string {
 	if at.Format(time.DateOnly) == other.Format(time.DateOnly) {
 		return at.UTC().Format("15:04:05")
@@ -88,7 +88,7 @@ func stamp(at, other time.Time) string {
 	return at.UTC().Format("2 Jan 15:04")
 }
 
-// moment is a time as pages say it. The zone is said, because the reader's is another.
+// moment formats a time for a page, with the zone, because a reader may be in another one.
 func moment(at time.Time) string {
 	if at.IsZero() {
 		return "unknown"
@@ -96,7 +96,7 @@ func moment(at time.Time) string {
 	return at.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// path is an SVG path of letters and numbers.
+// path joins letters and numbers to an SVG path.
 func path(parts ...any) string {
 	words := make([]string, len(parts))
 	for i, p := range parts {

@@ -12,7 +12,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// What a unit's page shows of its lists.
+// The limits of the lists on a unit's page.
 const (
 	maxSteps       = 1000
 	maxVerdicts    = 20
@@ -21,7 +21,7 @@ const (
 	maxTranscripts = 200
 )
 
-// unit is a unit of work as its page shows it.
+// unit is the data of a unit's page.
 type unit struct {
 	Name, Directive, Up string
 	Title               diag.Untrusted
@@ -37,7 +37,7 @@ type unit struct {
 	Machine             template.HTML // "" for none
 }
 
-// A titled machine has a heading of its page's.
+// A titled machine has a heading that its page gives it.
 type titled struct {
 	*machine
 	Title string
@@ -99,7 +99,7 @@ func classOf(state uow.State) string {
 	return ""
 }
 
-// newVerdict is a verdict, with each criterion where it is the one that counts.
+// newVerdict makes the data of a verdict, with its criteria if it is the one that counts.
 func newVerdict(v loop.Verdict, counts bool) verdict {
 	p := verdict{Words: fmt.Sprintf("Iteration %d: %s", v.Iteration, loop.VerdictWords(v.Verdict)), Reason: sentence(shorten(diag.Clean(v.Reason), maxLead))}
 	if v.Fence == loop.FenceNone {
@@ -120,7 +120,7 @@ func newVerdict(v loop.Verdict, counts bool) verdict {
 	return p
 }
 
-// tail is why a command did not end, and the end of what it printed.
+// tail returns why a command did not run to its end, and the end of its output.
 func tail(trouble, output string) string {
 	output = diag.CleanLines(strings.Trim(output, "\n"))
 	if len(output) > maxTail {

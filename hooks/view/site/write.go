@@ -17,7 +17,7 @@ import (
 	"git-ward/protocols/review"
 )
 
-// What a report holds at most, the newest of each; what is left out is said.
+// The limits of a report. It has the newest of each kind and names what it left out.
 const (
 	maxPages   = 10_000 // directives
 	maxReviews = 200
@@ -27,7 +27,7 @@ const (
 // A Report describes what Write wrote.
 type Report struct {
 	Pages int
-	// Omitted says what is not there, and why.
+	// Omitted says what the report lacks, and why.
 	Omitted []string
 }
 
@@ -41,14 +41,14 @@ func Write(ctx context.Context, dir string, source Source, progress func(pages i
 	var o *view.Overview
 	var unseen error
 	var looks sync.WaitGroup
-	looks.Go(func() { o, unseen = source.Overview(ctx) }) // while an earlier report is proved
+	looks.Go(func() { o, unseen = source.Overview(ctx) }) // runs while newDirectory verifies the existing report
 	d, err := newDirectory(dir)
 	if err != nil {
 		cancel()
 		looks.Wait()
 		return nil, err
 	}
-	defer d.under.Remove() // a report that failed, and the replaced one
+	defer d.under.Remove() // of a failed report, or the replaced one
 	if looks.Wait(); unseen != nil {
 		return nil, unseen
 	}
@@ -67,16 +67,16 @@ type writer struct {
 	progress func(int)
 	done     Report
 	reviews  int
-	beyond   int                     // directives whose work has no page for its number
+	beyond   int                     // directives beyond maxReviews, whose work has no page
 	facts    map[string]view.Facts   // by directive
-	works    *ahead[*review.Review]  // of those whose work has a page that is made
-	made     *ahead[*view.Directive] // of those that have
+	works    *ahead[*review.Review]  // for the pages of work that must be rendered
+	made     *ahead[*view.Directive] // for the directives' pages that must be rendered
 }
 
 func (w *writer) all(o *view.Overview) error {
 	copied := *o
 	o = &copied
-	o.Host = nil // whether something runs is true for a moment, and a report is kept
+	o.Host = nil // a report is kept, but what runs changes any moment
 	if n := len(o.Directives) - maxPages; n > 0 {
 		w.omit("%s: the oldest of %d", diag.Count(n, "directive"), len(o.Directives))
 		o.Directives = o.Directives[n:]
@@ -113,7 +113,7 @@ func (w *writer) omit(format string, args ...any) {
 	w.done.Omitted = append(w.done.Omitted, fmt.Sprintf(format, args...))
 }
 
-// page counts one, and is where a report notices that it is to end.
+// page counts a page and returns the context's error.
 func (w *writer) page() error {
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (w *writer) directive(l view.Line) (err error) {
 	if made := stampOf(facts, works); kept && made == stamp {
 		return w.keep(name)
 	}
-	if kept { // with its work, which cannot be read now
+	if kept { // the kept pages link to the work, but it can no longer be read
 		if d, err = w.made.get(w.ctx, name); err != nil {
 			return w.unread(name, err)
 		}
@@ -189,7 +189,7 @@ func (w *writer) directive(l view.Line) (err error) {
 	return nil
 }
 
-// unread writes the page of a directive that cannot be read.
+// unread writes a page that says that a directive cannot be read, and records it as omitted.
 func (w *writer) unread(name string, why error) error {
 	w.works.pass(w.ctx, name)
 	if w.ctx.Err() != nil {
@@ -200,7 +200,7 @@ func (w *writer) unread(name string, why error) error {
 	return w.put(name+".html", page, err)
 }
 
-// work writes the page of a directive's work, or keeps it; false is where there is none.
+// work writes or keeps the page of a directive's work; false means that there is none.
 func (w *writer) work(name, facts string) (bool, error) {
 	of := name + ".review"
 	if w.dir.stamped(of, facts, time.Time{}) {
@@ -219,7 +219,7 @@ func (w *writer) work(name, facts string) (bool, error) {
 	return true, nil
 }
 
-// keep keeps the pages that a stamp is of.
+// keep keeps the existing pages of a stamp.
 func (w *writer) keep(of string) error {
 	for _, file := range w.dir.keep(of) {
 		if err := w.page(); err != nil {
@@ -229,7 +229,8 @@ func (w *writer) keep(of string) error {
 	return nil
 }
 
-// look is what the source says of each directive, and of which it is to make reviews and pages.
+// look reads each directive's facts and starts computing the reviews and directives whose pages must
+// be rendered.
 func (w *writer) look(lines []view.Line) (err error) {
 	var work, pages []string
 	reviews := 0
@@ -262,7 +263,7 @@ func (w *writer) look(lines []view.Line) (err error) {
 	return nil
 }
 
-// stampOf is what a directive's pages are made of; works says whether they lead to one of its work.
+// stampOf returns the stamp of a directive's pages; works says whether they link to a page of its work.
 func stampOf(f view.Facts, works bool) string { return f.Directive + " " + strconv.FormatBool(works) }
 
 func (w *writer) audit() error {
@@ -287,7 +288,7 @@ func (w *writer) audit() error {
 	}
 }
 
-// auditPager leads from a page of a report's audit to its neighbours.
+// auditPager links a page of a report's audit to its neighbours.
 func auditPager(n int, last bool) *pager {
 	p := &pager{Words: fmt.Sprintf("Page %d.", n)}
 	if n > 1 {
