@@ -13,7 +13,7 @@ import (
 	"git-ward/protocols/state"
 )
 
-// The bounds of a page of the audit: what it shows, and how far back one look goes.
+// The limits of a page of the audit: the pushes that it shows, and the records that one request scans.
 const (
 	MaxPushes  = 100
 	maxScanned = 5_000
@@ -29,14 +29,14 @@ type Filter struct {
 	After     int64  // pushes before this number; 0 for the newest
 }
 
-// AuditPage is some pushes, the newest first.
+// AuditPage is a list of pushes, newest first.
 type AuditPage struct {
 	SchemaVersion string `json:"schema_version"`
 	Version       string `json:"version"`
 	Total         int64  `json:"total"`   // pushes in the audit
-	Missing       bool   `json:"missing"` // nobody fetched the audit here
+	Missing       bool   `json:"missing"` // this clone has not fetched the audit
 	Pushes        []Push `json:"pushes"`
-	Next          int64  `json:"next"` // Filter.After of the next page; 0 when this is the last
+	Next          int64  `json:"next"` // Filter.After of the next page; 0 if this is the last
 }
 
 // Push is one push, admitted or refused.
@@ -44,19 +44,19 @@ type Push struct {
 	N         int64            `json:"n"`
 	Time      time.Time        `json:"time"`
 	Principal diag.Untrusted   `json:"principal"`        // pm, member, agent, unknown
-	Name      diag.Untrusted   `json:"name"`             // as the transport proved it
-	Worker    string           `json:"worker,omitempty"` // the directive by whose lease the agent pushed
+	Name      diag.Untrusted   `json:"name"`             // as authenticated by the transport
+	Worker    string           `json:"worker,omitempty"` // the directive whose lease the agent pushed under
 	Verdict   string           `json:"verdict"`
 	Refs      []Move           `json:"refs"`
 	LeftOut   int              `json:"refs_omitted"`
 	Rules     []diag.Untrusted `json:"rules"`
-	Allowed   []diag.Untrusted `json:"allowed"` // RULE:PATH that the PM let pass
-	Would     []diag.Untrusted `json:"would"`   // what would have been refused
-	Repeats   int              `json:"repeats"` // identical refusals that followed
-	Commit    string           `json:"commit"`  // of the audit
+	Allowed   []diag.Untrusted `json:"allowed"` // RULE:PATH that the PM allowed
+	Would     []diag.Untrusted `json:"would"`   // rules that would have refused it if the gate enforced
+	Repeats   int              `json:"repeats"` // identical refusals after it
+	Commit    string           `json:"commit"`  // of the audit ref
 }
 
-// Move is one ref of a push; Old and New are "" where there was, or is, none.
+// Move is one ref update of a push. Old is "" for a created ref, New for a deleted one.
 type Move struct {
 	Ref     diag.Untrusted `json:"ref"`
 	Old     string         `json:"old"`
@@ -64,7 +64,7 @@ type Move struct {
 	Applied bool           `json:"applied"`
 }
 
-// Audit is a page of the audit.
+// Audit returns a page of the audit.
 func (s *Source) Audit(ctx context.Context, f Filter) (*AuditPage, error) {
 	version, err := s.Version(ctx)
 	if err != nil {
@@ -92,13 +92,13 @@ func (s *Source) Audit(ctx context.Context, f Filter) (*AuditPage, error) {
 	return page, s.scan(ctx, page, commits, begin, f)
 }
 
-// scan fills a page from the audit's commits before a position, newest last.
+// scan fills a page from commits, the audit's in the order oldest first, starting before index begin.
 func (s *Source) scan(ctx context.Context, page *AuditPage, commits []string, begin int, f Filter) error {
 	batch := s.repo.Batch(ctx)
 	defer func() { batch.Close() }()
-	repeats := 0 // of a record, which the one after it counts
+	repeats := 0 // of the current record; its successor has the count
 	if begin == len(commits) {
-		repeats = audit.Repeats(s.repo, page.Total) // a clone has no such file, and says nothing
+		repeats = audit.Repeats(s.repo, page.Total) // in a clone this is 0, because the host's file is not there
 	} else if next, err := audit.Read(batch, commits[begin]); err == nil {
 		repeats = next.Repeats
 	}
@@ -108,7 +108,7 @@ func (s *Source) scan(ctx context.Context, page *AuditPage, commits []string, be
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			batch.Close() // its child may have ended at a damaged object
+			batch.Close() // its child process may have ended at a damaged object
 			batch = s.repo.Batch(ctx)
 			record = &audit.Record{ID: int64(i + 1), Verdict: audit.Broken}
 		}
@@ -125,7 +125,7 @@ func (s *Source) scan(ctx context.Context, page *AuditPage, commits []string, be
 	return nil
 }
 
-// pushOf is a record for people.
+// pushOf converts a record of the audit.
 func pushOf(r *audit.Record, repeats int, commit string) Push {
 	p := Push{N: r.ID, Time: r.Time, Principal: diag.Untrusted(r.Principal), Name: diag.Untrusted(r.Name), Verdict: string(r.Verdict), Refs: []Move{},
 		Rules: untrusted(r.Rules), Allowed: untrusted(r.Allowed), Would: untrusted(r.Would), Repeats: repeats, Commit: commit, Worker: r.Worker()}
@@ -138,7 +138,7 @@ func pushOf(r *audit.Record, repeats int, commit string) Push {
 	return p
 }
 
-// Who is the principal with the name, or the worker as agent:D-3. The text is not cleaned.
+// Who returns the principal and the name, or agent:D-3 for a worker. The text is not cleaned.
 func (p Push) Who() string {
 	if p.Worker != "" {
 		return p.Principal.Raw() + ":" + p.Worker
@@ -146,7 +146,7 @@ func (p Push) Who() string {
 	return strings.TrimSpace(p.Principal.Raw() + " " + p.Name.Raw())
 }
 
-// object is an object id, "" for none.
+// object returns id, or "" for the zero id.
 func object(id string) string {
 	if id == git.Zero {
 		return ""
@@ -162,7 +162,7 @@ func untrusted(list []string) []diag.Untrusted {
 	return out
 }
 
-// takes reports whether the filter accepts a push.
+// takes reports whether a push matches the filter.
 func (f Filter) takes(p Push) bool {
 	named := func(part string) func(Move) bool {
 		return func(m Move) bool { return strings.Contains(m.Ref.Raw(), part) }
@@ -179,7 +179,7 @@ func (f Filter) takes(p Push) bool {
 	return true
 }
 
-// ofDirective is a ref of a directive's: its branch, a unit's journal or record.
+// ofDirective matches the refs of a directive: its branch, and its units' journals, records and leases.
 var ofDirective = pattern.New(`^(?:refs/heads/agent/|refs/ward/(?:uow|record|lease)/)(D-[1-9][0-9]{0,8})(?:$|[./-])`)
 
 func directiveOf(ref string) string {

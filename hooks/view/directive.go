@@ -20,12 +20,12 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// The limits of a directive's lists; older steps, units and reports are left out.
+// The limits of a directive's lists. Older entries are left out.
 const (
 	MaxSteps   = 500
 	maxUnits   = 50
 	maxReports = 200
-	maxCosts   = 200 // iterations whose cost is read
+	maxCosts   = 200 // iterations
 	maxLive    = 100 // events
 )
 
@@ -49,11 +49,11 @@ func (s *Source) Directive(ctx context.Context, name string) (*Directive, error)
 	return d, err
 }
 
-// begin is a directive's overview and position; its units are not read yet.
+// begin returns a directive with the data of the overview, and its position. fill reads the units.
 func (s *Source) begin(o *Overview, name string) (*Directive, review.Position, error) {
 	at, ok := o.at[name]
 	now, still := s.refs.at[name]
-	if !ok || !still { // somebody else has looked since
+	if !ok || !still { // another goroutine has read newer refs since
 		return nil, review.Position{}, fmt.Errorf("%.40q: %w", name, ErrUnknown)
 	}
 	p := s.refs.positions[now]
@@ -80,7 +80,7 @@ func (s *Source) fill(ctx context.Context, r reading, d *Directive) error {
 			return fmt.Errorf("%s: %w", unit.ID, err)
 		}
 		if i == min(len(units), maxUnits)-1 {
-			u.Live, _ = s.tail(d.Line, maxLive) // for the eye: what cannot be read is not shown
+			u.Live, _ = s.tail(d.Line, maxLive) // events are only for display, so an error shows none
 		}
 		d.Units = append(d.Units, u)
 	}
@@ -104,7 +104,7 @@ func (d *Directive) counted() {
 	}
 }
 
-// reports are COMMS.md's reports and questions on a directive, the newest of them.
+// reports returns the newest reports and questions on a directive in COMMS.md.
 func reports(doc *comms.Document, name string) (said, asked []Report) {
 	said, asked = []Report{}, []Report{}
 	for _, r := range doc.Reports {
@@ -120,7 +120,7 @@ func reports(doc *comms.Document, name string) (said, asked []Report) {
 	return said[max(0, len(said)-maxReports):], asked[max(0, len(asked)-maxReports):]
 }
 
-// unit reads one unit's journal, as far back as is shown, and what hangs on it.
+// unit reads one unit: the shown part of its journal, its verdicts, costs and transcripts.
 func (s *Source) unit(ctx context.Context, r reading, unit state.Unit, of review.Standing) (Unit, error) {
 	u := Unit{ID: unit.ID.String(), Steps: []Step{}, Costs: []Point{}, Claims: []Point{}, Verdicts: []loop.Verdict{}, Transcripts: []TranscriptRef{}, Residuals: s.notes.residuals(unit.ID.String())}
 	if err := s.journal(ctx, r, unit, of, &u); err != nil || len(u.Steps) == 0 {
@@ -144,7 +144,7 @@ func (s *Source) unit(ctx context.Context, r reading, unit state.Unit, of review
 	return u, err
 }
 
-// journal reads a unit's journal: a short one completely, with verification, and only the
+// journal reads a unit's journal. It reads and verifies a short one completely, and reads only the
 // newest records of a long one.
 func (s *Source) journal(ctx context.Context, r reading, unit state.Unit, of review.Standing, u *Unit) error {
 	count, err := s.count(ctx, r, unit.Tip)
@@ -178,8 +178,8 @@ func (s *Source) journal(ctx context.Context, r reading, unit state.Unit, of rev
 	return nil
 }
 
-// count is a journal's number of records. A short journal is read by this; for a long one a
-// child of git counts.
+// count returns the number of records of a journal. It walks a short journal itself and lets git count
+// a long one.
 func (s *Source) count(ctx context.Context, r reading, tip string) (int, error) {
 	var files []string
 	for at := tip; at != "" && len(files) <= MaxSteps; {
@@ -205,7 +205,7 @@ func (s *Source) count(ctx context.Context, r reading, tip string) (int, error) 
 	return strconv.Atoi(strings.TrimSpace(string(out)))
 }
 
-// newest are the newest MaxSteps records of a journal, oldest first, with their commits.
+// newest returns the newest MaxSteps records of a journal, oldest first, with their commits.
 func newest(r *git.Reader, tip string) (records []*uow.Record, commits []string, err error) {
 	for range MaxSteps {
 		var record *uow.Record
@@ -242,7 +242,7 @@ func (u *Unit) add(r *uow.Record, n int, commit string) {
 	u.Steps = append(u.Steps, step)
 }
 
-// words is a step in a plain sentence.
+// words describes a step in one sentence.
 func words(r *uow.Record) string {
 	s := r.Actor.Words() + " " + r.Event.Words()
 	if r.Event == uow.Iterate || r.Event == uow.MakeClaim {
@@ -254,8 +254,8 @@ func words(r *uow.Record) string {
 	return s
 }
 
-// costs are a unit's tokens, summed, by iteration, by the agent's count on its record, whose
-// tip is rev; none if it did not count, or the record is missing.
+// costs returns a unit's cumulative tokens by iteration. It reads the agent's own count from the unit's
+// record, whose tip is rev; without a count or a record there are no points.
 func costs(r reading, rev, directive string) ([]Point, error) {
 	list := []Point{}
 	if rev == "" {
@@ -294,7 +294,7 @@ func costs(r reading, rev, directive string) ([]Point, error) {
 	return list, nil
 }
 
-// iterationUse is what the model took in a log's newest iteration; nil where nobody knows.
+// iterationUse returns the model's use in a log's newest iteration; nil if unknown.
 func iterationUse(log loop.BudgetLog) *loop.ModelUsage {
 	if len(log.Iterations) == 0 {
 		return nil
@@ -302,7 +302,7 @@ func iterationUse(log loop.BudgetLog) *loop.ModelUsage {
 	return log.Iterations[len(log.Iterations)-1].Model
 }
 
-// newestIteration is the newest iteration that a record has evidence of, -1 for none.
+// newestIteration returns the newest iteration with evidence on a record, -1 for none.
 func newestIteration(r *git.Reader, rev, directive string) (int, error) {
 	n := -1
 	entries, err := r.Entries(rev, strings.TrimSuffix(loop.Dir(directive), "/"))

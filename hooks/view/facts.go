@@ -20,16 +20,15 @@ import (
 	"git-ward/protocols/review"
 )
 
-// Facts are sums of all that pages of a directive are made of: where one is as it was, so is
-// the page. They are of contents, and of no file's time.
+// Facts are hashes of everything that a directive's pages are made from. If a hash is unchanged, so are
+// its pages. They depend on contents, not on modification times.
 type Facts struct {
-	Directive string // what Directive says, and by which program
-	Review    string // what Review says
+	Directive string // of the result of Directive, and of the program
+	Review    string // of the result of Review
 }
 
-// Facts are those of a directive of Overview, of a source that is held. Nothing is read for
-// them that the look has not read: a unit is its journal's tip, its record's, and the notes on
-// it, of which all else follows.
+// Facts returns the facts of a directive of Overview; the source must be held (Hold). It reads nothing
+// that Overview has not read: a unit's journal tip, record tip and notes determine everything else.
 func (s *Source) Facts(ctx context.Context, name string) (f Facts, err error) {
 	o, err := s.Overview(ctx)
 	if err != nil {
@@ -52,7 +51,7 @@ func (s *Source) Facts(ctx context.Context, name string) (f Facts, err error) {
 		return f, err
 	}
 	fmt.Fprintf(sum, "%q %q %q %v\n", o.Repository, d.Title.Raw(), d.Text.Raw(), s.refs.broken[name])
-	for _, w := range d.Waiting { // JSON has one sign for all bytes that are no text
+	for _, w := range d.Waiting { // JSON would replace different invalid bytes by the same character
 		fmt.Fprintf(sum, "%v %q\n", w.For, w.Words.Raw())
 	}
 	for _, r := range slices.Concat(d.Reports, d.Questions) {
@@ -66,7 +65,7 @@ func (s *Source) Facts(ctx context.Context, name string) (f Facts, err error) {
 	return f, nil
 }
 
-// sumUnits adds what the units of a directive say.
+// sumUnits adds a directive's units to the hash.
 func (s *Source) sumUnits(sum hash.Hash, name string) {
 	for _, unit := range s.refs.desk.UnitsOf(name) {
 		fmt.Fprintln(sum, unit.ID, unit.Tip, s.refs.records[record.Ref(unit.ID)])
@@ -79,7 +78,7 @@ func (s *Source) sumUnits(sum hash.Hash, name string) {
 	}
 }
 
-// sumHeld adds what only the host knows about held out criteria, which its reviews show.
+// sumHeld adds the host's word about held-out criteria, because reviews on the host show it.
 func (s *Source) sumHeld(sum hash.Hash, p review.Position) {
 	if s.bare && p.Directive != nil && p.Directive.Options.Held.Count > 0 {
 		word, err := held.ReadWord(s.dir, p.Name, p.Directive.Options.Held.SHA256)
@@ -87,8 +86,8 @@ func (s *Source) sumHeld(sum hash.Hash, p review.Position) {
 	}
 }
 
-// maker is a checksum of what makes the pages: this program, the one for reviews, and the
-// host's settings.
+// maker returns the hash of what else determines the pages: this program, the one for reviews, and
+// the host's settings.
 func (s *Source) maker() ([]byte, error) {
 	files := []string{"/proc/self/exe", s.Program}
 	if s.bare {
@@ -97,7 +96,7 @@ func (s *Source) maker() ([]byte, error) {
 	sum := sha256.New()
 	for _, name := range files {
 		f, err := os.Open(name)
-		if errors.Is(err, fs.ErrNotExist) { // it makes no review then
+		if errors.Is(err, fs.ErrNotExist) { // without git-ward there are no reviews
 			continue
 		}
 		if err != nil {

@@ -14,16 +14,16 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// RecordsOf is the refspec of the records of a directive's units, for Fetch.
+// RecordsOf returns the refspec of a directive's records, for Fetch.
 func RecordsOf(directive string) string {
 	refs := record.Prefix + directive + ".*"
 	return refs + ":" + refs
 }
 
-// Fetch brings a clone up to date from origin: the project, the control branch, the work,
-// the journals and the verdicts, and what more refspecs name. dir lies in the working tree,
-// environ is the person's. It asks nobody for a password, because there is a screen in the
-// way, and leaves no child behind when the context ends.
+// Fetch updates a clone from origin: the project, the control branch, the agent's branches, the
+// journals, the verdicts, and the refspecs in more. dir is inside the work tree, environ is the
+// person's environment. git cannot ask for a password, because a screen covers the terminal. When
+// the context ends, no child process remains.
 func (s *Source) Fetch(ctx context.Context, dir string, environ []string, more ...string) error {
 	tree, err := worktree.Find(dir)
 	if err != nil {

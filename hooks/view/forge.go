@@ -10,11 +10,11 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// maxWord bounds a forge pass's report, in bytes.
+// maxWord bounds the blob of forge.WordRef, in bytes.
 const maxWord = 1 << 20
 
-// forgeWaits adds what the last look at a forge left undone, where there is one, and what somebody
-// is to approve there (FORGE-5).
+// forgeWaits adds what the last poll of the forge left undone and the proposals that wait for approval
+// there (FORGE-5).
 func forgeWaits(r *git.Reader, o *Overview) error {
 	tip, err := r.Tip(forge.WordRef)
 	if err != nil || tip == "" {

@@ -12,24 +12,23 @@ import (
 	"git-ward/protocols/state"
 )
 
-// notes are the host's verdicts, shortened, by unit, from which curves are drawn. Each note is
-// read once.
+// notes caches what curves need of the host's verdicts, by unit. Each note is read once.
 type notes struct {
-	tip    string             // of loop.VerdictsRef, as they were read
-	on     map[string]string  // the note's blob by the object that it is on
-	data   map[string][]byte  // of those that were read at this look, by blob
-	blobs  map[string][]short // by the note's blob and the object that it is on
+	tip    string             // of loop.VerdictsRef when they were read
+	on     map[string]string  // from the annotated object to the note's blob
+	data   map[string][]byte  // contents of the notes read last, by blob
+	blobs  map[string][]short // by the note's blob and the annotated object
 	byUnit map[string][]short // in no order
 }
 
-// reading is a reader at a look: it knows the notes, and by which commits it came.
+// reading is a reader that also caches notes and commits' parents.
 type reading struct {
 	*git.Reader
 	notes   *notes
 	parents map[string]string
 }
 
-// Note is an object's note, as it was at the look where it is a verdict's.
+// Note returns an object's note; a verdict's note comes from the cache.
 func (r reading) Note(ref, object string, limit int64) ([]byte, error) {
 	if ref != loop.VerdictsRef {
 		return r.Reader.Note(ref, object, limit)
@@ -48,11 +47,11 @@ func (r reading) Note(ref, object string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// maxAhead is how many parents are asked for at once.
+// maxAhead is how many parents one request to git asks for.
 const maxAhead = 32
 
-// ahead asks once for the parents of a commit's nearest ancestors, where many journals are read.
-// The last one's, and so whether it has one, is left to Parent.
+// ahead caches the parents of a commit and of its nearest ancestors in one request, for readers of many
+// journals. Parent finds out whether the last of them has a parent.
 func (r reading) ahead(commit string) error {
 	var names []string
 	for n := range maxAhead {
@@ -63,7 +62,7 @@ func (r reading) ahead(commit string) error {
 	})
 }
 
-// Parent is a commit's first parent.
+// Parent returns a commit's first parent.
 func (r reading) Parent(commit string) (parent string, err error) {
 	parent, ok := r.parents[commit]
 	if !ok {
@@ -74,9 +73,9 @@ func (r reading) Parent(commit string) (parent string, err error) {
 	return parent, err
 }
 
-// short is a verdict as far as a list needs it.
+// short has the parts of a verdict that a list needs.
 type short struct {
-	note      string // the note's blob, and the object that it is on
+	note      string // the note's blob and the annotated object
 	unit      string
 	iteration int
 	residual  loop.Residual
@@ -84,7 +83,7 @@ type short struct {
 	time      time.Time
 }
 
-// refresh reads the notes that are new.
+// refresh reads the new notes.
 func (n *notes) refresh(ctx context.Context, repo *git.Repo, r *git.Reader) error {
 	tip, err := r.Tip(loop.VerdictsRef)
 	if err != nil || tip == n.tip {
@@ -99,7 +98,7 @@ func (n *notes) refresh(ctx context.Context, repo *git.Repo, r *git.Reader) erro
 			info, path, _ := strings.Cut(line, "\t")
 			on := strings.ReplaceAll(path, "/", "")
 			if words := strings.Fields(info); len(words) == 3 && git.IsID(on) {
-				now.on[on] = words[2] // of two, the one in fewer directories, which comes last
+				now.on[on] = words[2] // if an object has two notes, the one in fewer directories wins; it comes last
 			}
 		}
 	}
@@ -121,7 +120,7 @@ func (n *notes) refresh(ctx context.Context, repo *git.Repo, r *git.Reader) erro
 	return nil
 }
 
-// add takes an object's note, from the cache or by reading it.
+// add adds an object's note, from the cache or by reading it.
 func (n *notes) add(before *notes, r reading, on, blob string) error {
 	key := blob + " " + on
 	list, known := before.blobs[key]
@@ -131,7 +130,7 @@ func (n *notes) add(before *notes, r reading, on, blob string) error {
 			return err
 		}
 		for _, v := range verdicts {
-			if v.Commit == on { // one that was copied to another commit says nothing of it
+			if v.Commit == on { // a verdict that was copied to another commit is not about that commit
 				at, _ := time.Parse(time.RFC3339, v.Time)
 				list = append(list, short{key, v.Unit, v.Iteration, v.Residual, v.Verdict, at})
 			}
@@ -144,7 +143,8 @@ func (n *notes) add(before *notes, r reading, on, blob string) error {
 	return nil
 }
 
-// residuals are the points of a unit's curve, oldest first, the newest of each iteration.
+// residuals returns the points of a unit's curve, oldest first, with the newest verdict of each
+// iteration.
 func (n *notes) residuals(unit string) []Point {
 	best := map[int]short{}
 	for _, v := range n.byUnit[unit] {
@@ -160,7 +160,7 @@ func (n *notes) residuals(unit string) []Point {
 	return list
 }
 
-// number is a residual for a picture; nil where it is not known.
+// number converts a residual for a picture; nil if it is unknown.
 func number(r loop.Residual) *float64 {
 	if r.IsNull() {
 		return nil
