@@ -26,10 +26,10 @@ import (
 // maxGone bounds the shown directives that are no longer in COMMS.md.
 const maxGone = 1000
 
-// Overview returns the repository's present state. If nothing has changed, it is the previous
-// value. Callers must not modify it.
+// Overview returns the repository's present state, or the previous value if nothing has changed.
+// Callers must not modify it.
 func (s *Source) Overview(ctx context.Context) (*Overview, error) {
-	refs, run, err := s.version(ctx) // before anything is read: what moves meanwhile is new at the next look
+	refs, run, err := s.version(ctx) // before anything else is read, so that the next call sees what changes meanwhile
 	if err != nil {
 		return nil, err
 	}
@@ -50,18 +50,18 @@ func (s *Source) Overview(ctx context.Context) (*Overview, error) {
 	return o, err
 }
 
-// refs is what the refs say, of one version of them.
+// refs is the data of one version of the refs.
 type refs struct {
 	version   string
 	positions []review.Position
-	at        map[string]int     // where each is, by directive
+	at        map[string]int     // index of positions, by directive
 	broken    map[string]error   // journals that cannot be read, by directive
 	records   map[string]string  // tips of the records, by ref
 	project   string             // tip of the project's branch, "" for none
-	desk      *standing.Snapshot // for what it has read already
+	desk      *standing.Snapshot // a cache of what was read
 }
 
-// look reads it anew: the refs only where they moved.
+// look makes a new overview. It reads the refs only if they have moved.
 func (s *Source) look(ctx context.Context, r *git.Reader, version, all string) (err error) {
 	if s.refs == nil || s.refs.version != version {
 		if err := s.notes.refresh(ctx, s.repo, r); err != nil {
@@ -100,7 +100,7 @@ func (s *Source) look(ctx context.Context, r *git.Reader, version, all string) (
 	return nil
 }
 
-// index notes where each directive is, for who asks about all of them, one by one.
+// index builds the maps by directive, for callers that ask about every directive.
 func (o *Overview) index() {
 	o.at, o.waits = make(map[string]int, len(o.Directives)), map[string][]Waiting{}
 	for i, d := range o.Directives {
@@ -111,7 +111,7 @@ func (o *Overview) index() {
 	}
 }
 
-// positions are those of the directives of COMMS.md, and then of those that are gone.
+// positions returns the positions of the directives in COMMS.md, then of those that it no longer lists.
 func (s *Source) positions(r reading) (*refs, error) {
 	d, err := s.desk(r)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Source) positions(r reading) (*refs, error) {
 	return all, nil
 }
 
-// recordsAhead reads the newest records of unknown units in few exchanges.
+// recordsAhead reads the newest records of unknown units in few requests to git.
 func (s *Source) recordsAhead(r reading, d *standing.Snapshot) error {
 	var files []string
 	for _, unit := range d.Units {
@@ -164,13 +164,13 @@ func (s *Source) recordsAhead(r reading, d *standing.Snapshot) error {
 	return r.Prefetch(files, uow.MaxRecord)
 }
 
-// running is the host's live data on directives for viewers.
+// running is the host's live data on directives.
 type running struct {
 	costs map[string]runstate.Cost
 	signs map[string]runstate.Sign
 }
 
-// running reads it; a partial or unreadable file counts as empty.
+// running reads the live data; a partial or unreadable file counts as empty.
 func (s *Source) running() (r running) {
 	if s.bare {
 		r.costs, _ = runstate.Costs(s.dir)
@@ -179,7 +179,7 @@ func (s *Source) running() (r running) {
 	return r
 }
 
-// line is a directive for a list.
+// line makes the entry of a directive in a list.
 func (s *Source) line(p review.Position, run running) Line {
 	line := Line{Standing: review.Stand(p), Residuals: []Point{}}
 	line.Words = line.State.Words()
@@ -212,7 +212,7 @@ func (s *Source) line(p review.Position, run running) Line {
 	return line
 }
 
-// tail are the newest events of a directive that is at work.
+// tail returns the newest n events of a directive that is in progress or waits; nil in a clone.
 func (s *Source) tail(line Line, n int) ([]live.Event, error) {
 	if !s.bare || line.State != review.Working && line.State != review.Waiting {
 		return nil, nil
@@ -220,7 +220,7 @@ func (s *Source) tail(line Line, n int) ([]live.Event, error) {
 	return runstate.Tail(s.dir, line.Directive, n)
 }
 
-// host fills in what runs, and what a person should know.
+// host fills in what runs on the host, and warnings.
 func (s *Source) host(ctx context.Context, o *Overview) error {
 	if !s.bare {
 		return nil
@@ -266,7 +266,7 @@ func (s *Source) host(ctx context.Context, o *Overview) error {
 	return nil
 }
 
-// fallen warns if the project's program gave way to an earlier one, or an agent rolled back
+// fallen warns if the project's program was replaced by an earlier one, or if an agent rolled back
 // (BOOT-2).
 func (s *Source) fallen(ctx context.Context, o *Overview) error {
 	from, err := s.repo.Ref(ctx, boot.PinFrom)
@@ -291,7 +291,7 @@ func (s *Source) fallen(ctx context.Context, o *Overview) error {
 	return err
 }
 
-// record is a unit's newest record, read once.
+// record returns a unit's newest record, from the cache or by reading it.
 func (s *Source) record(r state.Reader, tip string) (*uow.Record, error) {
 	if have := s.records[tip]; have != nil {
 		return have, nil
@@ -303,7 +303,7 @@ func (s *Source) record(r state.Reader, tip string) (*uow.Record, error) {
 	return record, err
 }
 
-// forget drops the records that are no journal's newest any more.
+// forget drops cached records that are no longer the newest of a journal.
 func (s *Source) forget(d *standing.Snapshot) {
 	now := map[string]bool{}
 	for _, unit := range d.Units {
@@ -312,7 +312,7 @@ func (s *Source) forget(d *standing.Snapshot) {
 	maps.DeleteFunc(s.records, func(tip string, _ *uow.Record) bool { return !now[tip] })
 }
 
-// parse is a record's time.
+// parse parses a record's time; zero if it is malformed.
 func parse(text string) time.Time {
 	t, _ := time.Parse(time.RFC3339, text)
 	return t
@@ -329,8 +329,9 @@ func sortPoints(list []Point) {
 	slices.SortStableFunc(list, func(a, b Point) int { return cmp.Or(cmp.Compare(a.X, b.X), a.Time.Compare(b.Time)) })
 }
 
-// turn says whether a started directive has a worker or is queued: leases are the host's, and
-// a clone has none. A worker that works on one is at work, too, before it has pushed a unit.
+// turn distinguishes a directive in progress from a queued one by its worker. Only the host knows
+// leases, so in a clone nothing is queued. A directive with a worker is in progress even before the
+// worker has pushed a unit.
 func (l *Line) turn() {
 	switch {
 	case l.State == review.Open && l.Worker != nil && l.Worker.Live && (l.Worker.Doing == "" || l.Worker.Doing == runstate.Works):
@@ -345,10 +346,10 @@ func (l *Line) turn() {
 	l.WaitsWords = l.Standing.WaitsWords()
 }
 
-// Queued reports whether it was begun, and nobody is at work on it.
+// Queued reports whether the directive was begun and has no worker.
 func (l Line) Queued() bool { return l.Waits.Cause == uow.NobodyAtIt }
 
-// Cost is what was spent, as every list and page shows it.
+// Cost converts the cost for display, the same in every list and page.
 func (c Spent) Cost() review.Cost {
 	cost := review.Cost{Iterations: c.Iterations, Allowed: c.Allowed, Tokens: c.Tokens, CountedBy: c.CountedBy, Money: c.Money, Prices: c.Prices, Limits: c.Limits}
 	if c.Estimated != nil {
@@ -357,5 +358,5 @@ func (c Spent) Cost() review.Cost {
 	return cost
 }
 
-// Words is what was spent, for people.
+// Words describes the cost for people.
 func (c Spent) Words() string { return c.Cost().Words() }

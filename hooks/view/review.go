@@ -19,23 +19,22 @@ import (
 	"git-ward/protocols/review"
 )
 
-// The bounds of a review's child: its JSON, and the time that it may take.
+// The limits of the child process that makes reviews: the size of its JSON, in bytes, and its time.
 const (
 	maxReview     = 64 << 20
 	reviewTimeout = 2 * time.Minute
-	maxReviews    = 8 // that are kept
+	maxReviews    = 8 // reviews in the cache
 )
 
-// reviews keeps the last reviews of one version of the refs.
+// reviews caches the last reviews of one version of the refs.
 type reviews struct {
-	mu      sync.Mutex // one is made at a time
+	mu      sync.Mutex // held while a review is made
 	version string
 	made    map[string]*review.Review
 }
 
-// Review is the review of one of the directives of Overview, as `git ward review` makes it of
-// the repository as it was fetched; one without work is ErrUnknown. Callers must not modify
-// it.
+// Review returns the review of one of Overview's directives, as `git ward review` makes it without
+// fetching. The error is ErrUnknown if the directive has no work. Callers must not modify the review.
 func (s *Source) Review(ctx context.Context, name string) (*review.Review, error) {
 	o, err := s.Overview(ctx)
 	if err != nil {
@@ -63,15 +62,15 @@ func (s *Source) Review(ctx context.Context, name string) (*review.Review, error
 	return made, err
 }
 
-// review is the one of a directive.
+// review makes the review of one directive.
 func (s *Source) review(ctx context.Context, name string) (made *review.Review, err error) {
 	for made, err = range s.Reviews(ctx, []string{name}) {
 	}
 	return made, err
 }
 
-// Reviews are the reviews of directives that have work, in their order, as the one reading makes
-// them that there is: by one child, and by another after each that cannot be made.
+// Reviews yields the reviews of directives with work, in the order of names. One child process of
+// git-ward makes them; after a review that fails, a new child makes the rest.
 func (s *Source) Reviews(ctx context.Context, names []string) iter.Seq2[*review.Review, error] {
 	return func(yield func(*review.Review, error) bool) {
 		for len(names) > 0 {
@@ -85,7 +84,7 @@ func (s *Source) Reviews(ctx context.Context, names []string) iter.Seq2[*review.
 			if err == nil {
 				return
 			}
-			if len(names) == 0 { // what is wrong is not a review's
+			if len(names) == 0 { // the error is not that of a single review
 				return
 			}
 			if !yield(nil, fmt.Errorf("the review of %s: %w", names[0], err)) {
@@ -96,10 +95,10 @@ func (s *Source) Reviews(ctx context.Context, names []string) iter.Seq2[*review.
 	}
 }
 
-// errEnough says that nobody wants the rest.
+// errEnough means that the caller stopped the iteration.
 var errEnough = errors.New("enough")
 
-// some gives the reviews that one child makes, and how many those are.
+// some passes the reviews of one child process to give and returns their number.
 func (s *Source) some(ctx context.Context, names []string, give func(*review.Review) bool) (n int, err error) {
 	if s.Program == "" {
 		return 0, errors.New("a review needs the program git-ward")
@@ -126,7 +125,7 @@ func (s *Source) some(ctx context.Context, names []string, give func(*review.Rev
 		if err = in.Decode(made); err != nil {
 			break
 		}
-		timer.Stop() // who takes it may take his time
+		timer.Stop() // give may take longer; the timeout is for the child
 		if !give(made) {
 			err = errEnough
 			break

@@ -1,6 +1,6 @@
-// Package view has what people see of a repository: the state of each directive, what waits
-// for whom, costs, and pushes. It reads refs, and the files that the host keeps for watchers;
-// it changes nothing and never fetches. Terminal, pages and JSON use the same data.
+// Package view reads what people see of a repository: the state of each directive, what waits for
+// whom, costs, and pushes. It reads refs and the host's files on what runs. Only Fetch changes
+// anything. The terminal, the pages and the JSON output use the same data.
 package view
 
 import (
@@ -27,26 +27,26 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// Source is one repository: the bare one on the host, or a clone as last fetched. It is safe
-// for concurrent use; callers take turns.
+// Source is one repository: the bare one on the host, or a clone as last fetched. It is safe for
+// concurrent use by a lock.
 type Source struct {
 	// Program is the path of git-ward, which makes reviews; set it before the first use.
 	Program string
 
 	repo     *git.Repo
-	dir      string // with the refs: a linked working tree's is its repository's
+	dir      string // git's common directory, which has the refs
 	bare     bool
 	names    branches.Names
 	settings *config.Config
 
-	held     bool   // it stays as it is at its next look
-	at, runs string // the version then
-	made     []byte // what makes pages of it: Facts
+	held     bool   // see Hold
+	at, runs string // the held version
+	made     []byte // the result of maker, for Facts
 
 	mu      sync.Mutex
-	last    *Overview              // of the last look
-	refs    *refs                  // what the refs said then
-	records map[string]*uow.Record // by their commits: the tips of journals
+	last    *Overview              // the last one made
+	refs    *refs                  // the refs' data of last
+	records map[string]*uow.Record // the newest record of each journal, by the journal's tip
 	notes   notes
 
 	reviews reviews
@@ -75,22 +75,20 @@ func Open(ctx context.Context, repo *git.Repo) (*Source, error) {
 	return s, nil
 }
 
-// Close releases what was read.
+// Close does nothing: each read closes its own reader.
 func (s *Source) Close() {}
 
-// Hold makes the source stay as it is at its next look: a report is of one moment, and need
-// not ask for each of its pages whether that has passed. It is then for one goroutine.
+// Hold freezes the source at the version that it reads next. A report describes one moment, and need
+// not compare the refs for each page. A held source may be used by one goroutine only.
 func (s *Source) Hold() { s.held = true }
 
-// Bare reports whether this is the host's bare repository, which has more information than a
-// clone.
+// Bare reports whether this is the host's bare repository, which has more data than a clone.
 func (s *Source) Bare() bool { return s.bare }
 
-// Dir is the repository's directory, for commands and for those who look at what runs: it
-// is not for pages.
+// Dir returns the repository's directory. Pages must not show it.
 func (s *Source) Dir() string { return s.dir }
 
-// Name is the repository's, without the directories above it.
+// Name returns the base name of the repository's directory, without ".git".
 func (s *Source) Name() string {
 	name := filepath.Base(s.dir)
 	if name == ".git" {
@@ -99,7 +97,7 @@ func (s *Source) Name() string {
 	return diag.Clean(strings.TrimSuffix(name, ".git"))
 }
 
-// Version is a stamp of everything shown: equal versions mean that nothing has changed.
+// Version returns a string that changes whenever something shown changes.
 func (s *Source) Version(ctx context.Context) (string, error) {
 	refs, run, err := s.version(ctx)
 	if run != "" {
@@ -108,13 +106,13 @@ func (s *Source) Version(ctx context.Context) (string, error) {
 	return refs, err
 }
 
-// version is that of the refs, and of what runs.
+// version returns the version of the refs and that of the host's files on what runs.
 func (s *Source) version(ctx context.Context) (refs, run string, err error) {
 	if s.held && s.at != "" {
 		return s.at, s.runs, nil
 	}
 	list := []string{state.AuditRef, loop.VerdictsRef, lease.Prefix, s.names.ControlRef(), s.names.ProjectRef()}
-	if !s.bare { // a clone by plain git may have no audit
+	if !s.bare { // a clone by plain git may lack the audit
 		list = append(list, uow.RefPrefix, s.names.Base()+"agent/")
 	}
 	out, err := s.repo.Output(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, list...)...)
@@ -135,7 +133,7 @@ func (s *Source) version(ctx context.Context) (refs, run string, err error) {
 	return refs, run, nil
 }
 
-// read gives a fresh reader, which surely sees the newest refs, to one who reads at a time.
+// read calls f with a new reader, which sees the newest refs. It holds the lock meanwhile.
 func (s *Source) read(ctx context.Context, f func(*git.Reader) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +142,7 @@ func (s *Source) read(ctx context.Context, f func(*git.Reader) error) error {
 	return f(r)
 }
 
-// desk reads where the directives stand; records that were read are kept.
+// desk reads the directives' state, with records from the cache.
 func (s *Source) desk(r reading) (*standing.Snapshot, error) {
 	refs := standing.Refs{Control: s.names.ControlRef(), Project: s.names.ProjectRef(), Work: s.names.Base() + "agent/"}
 	return standing.Open(r, refs, func(tip string) (*uow.Record, error) { return s.record(r, tip) })

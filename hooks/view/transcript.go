@@ -16,27 +16,27 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// TranscriptRef is a transcript on the record.
+// TranscriptRef is a transcript on a unit's record.
 type TranscriptRef struct {
 	Unit      string `json:"unit"`
-	Iteration int    `json:"iteration"` // as the journal counts, from 1
-	Part      int    `json:"part"`      // of an iteration that was left, from 1; 0 for its last
+	Iteration int    `json:"iteration"` // from 1, as the journal counts
+	Part      int    `json:"part"`      // part of an interrupted iteration, from 1; 0 for the last part
 	Bytes     int64  `json:"bytes"`
 
 	blob string
 }
 
-// maxIterationTree is how long a tree may be to be read ahead, in bytes.
+// maxIterationTree bounds the trees that are prefetched, in bytes.
 const maxIterationTree = 1 << 20
 
-// ErrNoTranscript is for an iteration, or a unit, that has none on the record.
+// ErrNoTranscript means that the record has no transcript of an iteration or unit.
 var ErrNoTranscript = errors.New("no transcript on the record")
 
-// transcriptName is that of an iteration's transcript, or of a part of it.
+// transcriptName matches the file name of an iteration's transcript, or of a part of it.
 var transcriptName = pattern.New(`^transcript(?:-([1-9][0-9]{0,8}))?\.txt$`)
 
-// Transcripts lists the transcripts on a unit's record in their order: of an iteration
-// that was left and gone on with, the parts and then its end.
+// Transcripts lists the transcripts on a unit's record in order. The parts of an interrupted iteration
+// come before its end.
 func (s *Source) Transcripts(ctx context.Context, unit uow.ID) (list []TranscriptRef, err error) {
 	err = s.read(ctx, func(r *git.Reader) error {
 		list, err = s.transcriptsNow(r, unit)
@@ -53,7 +53,7 @@ func (s *Source) transcriptsNow(r *git.Reader, unit uow.ID) ([]TranscriptRef, er
 	return s.transcripts(r, tip, unit)
 }
 
-// transcripts are those on a unit's record, whose tip is given, "" for none.
+// transcripts lists the transcripts on a unit's record; tip is the record's, "" for none.
 func (s *Source) transcripts(r *git.Reader, tip string, unit uow.ID) (list []TranscriptRef, err error) {
 	if tip == "" {
 		return nil, nil
@@ -62,7 +62,7 @@ func (s *Source) transcripts(r *git.Reader, tip string, unit uow.ID) (list []Tra
 	if err != nil || len(iterations) == 0 {
 		return nil, err
 	}
-	first := slices.Min(iterations) // those of one text are counted on
+	first := slices.Min(iterations) // units of the same text continue the count
 	var blobs []string
 	for i, tree := range trees {
 		entries, err := r.Tree(tree)
@@ -94,7 +94,7 @@ func (s *Source) transcripts(r *git.Reader, tip string, unit uow.ID) (list []Tra
 		if a.Iteration != b.Iteration {
 			return a.Iteration - b.Iteration
 		}
-		last := func(t TranscriptRef) int { // the end comes behind all parts
+		last := func(t TranscriptRef) int { // Part 0, the end, comes after all other parts
 			if t.Part == 0 {
 				return 1 << 30
 			}
@@ -105,7 +105,7 @@ func (s *Source) transcripts(r *git.Reader, tip string, unit uow.ID) (list []Tra
 	return list, nil
 }
 
-// Recorded are the units of a directive that have a record here, the newest first.
+// Recorded lists the units of a directive that have a record in this repository, newest first.
 func (s *Source) Recorded(ctx context.Context, directive string) (list []uow.ID, err error) {
 	tips, err := s.repo.Refs(ctx, record.Prefix)
 	for _, tip := range tips {
@@ -117,8 +117,8 @@ func (s *Source) Recorded(ctx context.Context, directive string) (list []uow.ID,
 	return list, err
 }
 
-// Transcript is what was said and done in an iteration of a unit (from 1), as its record
-// has it: the agent's word. ErrNoTranscript where there is none.
+// Transcript returns the agent's transcript of a unit's iteration, from 1. The error is
+// ErrNoTranscript if there is none.
 func (s *Source) Transcript(ctx context.Context, unit uow.ID, iteration int) (text string, err error) {
 	err = s.read(ctx, func(r *git.Reader) error {
 		list, err := s.transcriptsNow(r, unit)
@@ -145,7 +145,7 @@ func (s *Source) Transcript(ctx context.Context, unit uow.ID, iteration int) (te
 	return text, err
 }
 
-// transcript is one of them, cut where somebody made it longer than Ward does.
+// transcript reads one transcript. It does not read one that is longer than Ward would write it.
 func (s *Source) transcript(ctx context.Context, t TranscriptRef) (string, error) {
 	const most = 4 * loop.MaxTranscript
 	if t.Bytes > most {
@@ -155,8 +155,8 @@ func (s *Source) transcript(ctx context.Context, t TranscriptRef) (string, error
 	return diag.CleanLines(strings.ToValidUTF8(string(data), "\uFFFD")), err
 }
 
-// iterationsOf are the iterations that a record has evidence of, each with its tree, which is
-// at hand then.
+// iterationsOf returns the iterations with evidence on a record, and the tree of each, which it
+// prefetches.
 func iterationsOf(r *git.Reader, tip, directive string) (iterations []int, trees []string, err error) {
 	entries, err := r.Entries(tip, loop.Dir(directive))
 	for _, e := range entries {

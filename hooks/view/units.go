@@ -17,13 +17,13 @@ type Standing struct {
 	Waits    uow.Waiting    `json:"-"`
 }
 
-// maxClaims is how many of a unit's claims are looked up: as many as the picture has columns.
+// maxClaims bounds the claims of a unit whose verdicts are read: the columns of the plot.
 const maxClaims = 30
 
-// Text is a unit as text for people.
+// Text describes the unit for people.
 func (s Standing) Text() string { return loop.Overview(s.Record, s.Verdicts, s.Waits) }
 
-// waitsOf is for whom a unit waits.
+// waitsOf returns what a unit waits for.
 func (o *Overview) waitsOf(r *uow.Record) uow.Waiting {
 	for _, line := range o.Directives {
 		if line.Unit == r.ID {
@@ -33,8 +33,8 @@ func (o *Overview) waitsOf(r *uow.Record) uow.Waiting {
 	return r.Waits()
 }
 
-// Units are the units that are not put away, with what they wait for by an overview; one
-// whose journal cannot be read is none of them, and waits as an incident.
+// Units lists the units that are not archived, with what they wait for according to o. It leaves out
+// units with unreadable journals, which Overview.Waiting lists as incidents.
 func (s *Source) Units(ctx context.Context, o *Overview) ([]Standing, error) {
 	list := []Standing{}
 	err := s.read(ctx, func(r *git.Reader) error {

@@ -11,11 +11,11 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// kinds is the order in which things that wait are shown.
+// kinds is the order in which waiting things are shown.
 var kinds = []Kind{Incident, Question, Approval, Blocked, Ready, Unproved, Outage}
 
-// waits is what of a directive waits for a PM; usually nothing. broken is why its unit's
-// journal is unreadable, or nil.
+// waits lists what a directive waits for; usually nothing. broken is the error of reading its unit's
+// journal, or nil.
 func waits(p review.Position, line Line, broken error) []Waiting {
 	said := line.Waits
 	w := Waiting{For: said.For, Directive: p.Name, Unit: line.Unit, Title: line.Title, What: said.Why, Command: said.Command, Or: line.Or, Since: line.Updated}
@@ -44,14 +44,15 @@ func waits(p review.Position, line Line, broken error) []Waiting {
 	return []Waiting{w}
 }
 
-// unit fills in what a unit says itself.
+// unit fills in what the unit's newest record says.
 func (w *Waiting) unit(p review.Position) {
 	r := p.Unit
 	w.Kind = unitKind(r, w.For)
 	w.Words, w.Since = diag.Untrusted(r.Note), parse(r.Time)
-	// The note of an exit is of what happened beside it, as that another model went on.
+	// An exit's note may be about something else, such as a switch of the model, so the report's
+	// words are preferred.
 	if w.Kind == Blocked && p.Report != nil && !p.Report.Time.Before(w.Since) && (r.Note == "" || p.Report.Status == comms.ExitBlocked) {
-		w.Words = diag.Untrusted(review.Quoted(p.Report.Said())) // by what, in the agent's words
+		w.Words = diag.Untrusted(review.Quoted(p.Report.Said())) // the agent's words on what blocks it
 	}
 	w.Key = r.ID + " " + string(r.State) + " " + r.Hash
 }
@@ -77,21 +78,21 @@ func reportName(p review.Position) string {
 	return p.Report.Name()
 }
 
-// order sorts what only a PM can move first, the oldest of each kind first.
+// order sorts by kind, in the order of kinds, and the oldest of each kind first.
 func order(list []Waiting) {
 	slices.SortStableFunc(list, func(a, b Waiting) int {
 		return cmp.Or(cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), a.Since.Compare(b.Since))
 	})
 }
 
-// OnHost is a command as it is typed outside the repository, with --bare DIR.
+// OnHost adds --bare DIR to a command, so that it can be typed outside the repository.
 func OnHost(command, dir string) string {
 	words := strings.SplitN(command, " ", 4) // git ward VERB REST
 	if len(words) < 3 || words[0] != "git" || words[1] != "ward" {
 		return command
 	}
 	at := 3
-	if (words[2] == "uow" || words[2] == "directive") && len(words) > 3 { // its verb has two words
+	if (words[2] == "uow" || words[2] == "directive") && len(words) > 3 { // the verb has two words
 		verb, rest, _ := strings.Cut(words[3], " ")
 		words, at = append(words[:3], verb, rest), 4
 	}

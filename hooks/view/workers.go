@@ -14,12 +14,12 @@ import (
 	"git-ward/internal/runstate"
 )
 
-// maxWorkers bounds how many are shown: as many leases as are read.
+// maxWorkers bounds the shown workers; no more leases are read.
 const maxWorkers = 1000
 
-// workers are the lease holders, with the leases' data and the local launcher's. A lease that
-// is unreadable or has impossible times is a warning: nobody works on its directive until a
-// person has looked.
+// workers lists the holders of leases and the local launcher's workers. A lease that is unreadable or
+// has impossible times becomes a warning, because no worker gets its directive until a person has
+// fixed it.
 func (s *Source) workers(ctx context.Context, o *Overview) error {
 	batch := s.repo.Batch(ctx)
 	defer batch.Close()
@@ -46,7 +46,7 @@ func (s *Source) workers(ctx context.Context, o *Overview) error {
 		}
 		o.Workers = append(o.Workers, w)
 	}
-	for _, t := range told { // those without a lease
+	for _, t := range told { // the rest has no lease
 		o.Workers = append(o.Workers, Worker{Directive: t.Directive, Holder: t.Holder, Where: t.Where, Doing: t.Doing, Why: t.Why, Since: t.Since})
 	}
 	slices.SortFunc(o.Workers, func(a, b Worker) int {
@@ -58,7 +58,7 @@ func (s *Source) workers(ctx context.Context, o *Overview) error {
 	return nil
 }
 
-// place puts directives in order; what is none comes last.
+// place returns the number of a directive, for sorting; other names come last.
 func place(directive string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(directive, "D-"))
 	if err != nil {
@@ -67,18 +67,18 @@ func place(directive string) int {
 	return n
 }
 
-// doingWords is what a worker of the launcher here does, for people.
+// doingWords describes the states of the local launcher's workers.
 var doingWords = map[string]string{
 	runstate.Works: "works", runstate.Starts: "is about to start", runstate.Restarts: "ended unexpectedly, and is started again", runstate.Stopped: "was stopped",
 }
 
-// words is a worker on one line: who, where, what, and until when.
+// words describes a worker on one line: who, where, what, and until when.
 func (w Worker) words() string {
 	doing := doingWords[w.Doing]
 	if w.Directive == "" && w.Doing == runstate.Works {
 		doing = "is free"
 	}
-	if doing == "" { // of another launcher
+	if doing == "" { // a worker of another launcher
 		doing = "works"
 	}
 	text := w.Holder + " (" + cmp.Or(w.Where, "nobody says where") + ") "
@@ -96,13 +96,13 @@ func (w Worker) words() string {
 	return diag.Clean(text)
 }
 
-// Several reports whether there is more to say of who works than that the launcher here
-// does: a second one, one elsewhere, or one that does not come to it.
+// Several reports whether the list of workers is worth showing: there is more than one, or the only one
+// is elsewhere or does not work.
 func (o *Overview) Several() bool {
 	return len(o.Workers) > 1 || len(o.Workers) == 1 && o.Workers[0].Doing != runstate.Works
 }
 
-// worker is who has the lease of a directive; nil for nobody.
+// worker returns the holder of a directive's lease; nil for none.
 func (o *Overview) worker(directive string) *Worker {
 	for i := range o.Workers {
 		if w := &o.Workers[i]; w.Directive == directive && !w.Until.IsZero() {
@@ -112,7 +112,7 @@ func (o *Overview) worker(directive string) *Worker {
 	return nil
 }
 
-// Verdict is how far that on a unit is; nil where none runs, and in a clone.
+// Verdict returns the progress of a unit's verdict; nil if none is being made, and in a clone.
 func (o *Overview) Verdict(unit string) *runstate.Judging {
 	if o.Host == nil {
 		return nil
