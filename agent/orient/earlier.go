@@ -23,8 +23,8 @@ type Earlier struct {
 	LastWords  string `json:"last_words,omitempty"`  // the post-mortem's text
 }
 
-// Bounds of the earlier units that are told: how many of the directive and how many of others,
-// the bytes of each text, and the commits of the project that are searched for taken work.
+// The limits: earlier units of the directive, and as many of others; bytes of each text; and commits
+// of the project that are searched for taken work.
 const (
 	maxEarlier = 8
 	maxText    = 4 << 10
@@ -99,15 +99,15 @@ func earlier(ctx context.Context, o Options) ([]Earlier, error) {
 	return list, nil
 }
 
-// unitTip is a unit's record; age is the position of its work in the project's history.
+// unitTip is the tip of a unit's record; age is the position of its work in the project's history.
 type unitTip struct {
 	id  uow.ID
 	tip string
 	age int
 }
 
-// taken finds, by the trailers of the project's commits, records whose work is in it, and
-// their age.
+// taken returns the records whose work is in the project, with their age. It finds them by the
+// trailers of the project's commits.
 func (r records) taken(ctx context.Context) map[string]int {
 	list := map[string]int{}
 	out, err := r.repo.Output(ctx, "log", fmt.Sprintf("--max-count=%d", maxTaken), "--no-show-signature", "--no-notes",
@@ -144,7 +144,7 @@ func read(batch *git.Batch, u unitTip) (e Earlier, err error) {
 	if err := git.Forgive(err); err != nil {
 		return e, err
 	}
-	for _, entry := range slices.Backward(entries) { // their names begin with the date
+	for _, entry := range slices.Backward(entries) { // newest first, because names begin with the date
 		if strings.HasSuffix(entry.Name, ".md") && entry.IsRegular() {
 			e.PostMortem = record.PostMortems + "/" + entry.Name
 			e.LastWords, err = text(batch, entry.ID)
@@ -154,7 +154,7 @@ func read(batch *git.Batch, u unitTip) (e Earlier, err error) {
 	return e, err
 }
 
-// text is the beginning of a file, "" if it is missing or too large.
+// text returns the first maxText bytes of a file, "" if it is missing or too large.
 func text(batch *git.Batch, name string) (string, error) {
 	o, data, err := batch.Read(name, lesson.MaxPostMortem)
 	if _, ok := errors.AsType[*git.TooLarge](err); errors.Is(err, git.ErrMissing) || ok || err == nil && o.Kind != "blob" {
@@ -163,7 +163,7 @@ func text(batch *git.Batch, name string) (string, error) {
 	return strings.ToValidUTF8(string(data[:min(len(data), maxText)]), "?"), err
 }
 
-// ownPostMortem is the tree's newest post-mortem, "" for none.
+// ownPostMortem returns the path of the work tree's newest post-mortem, "" for none.
 func ownPostMortem(ctx context.Context, t *worktree.Tree) (string, error) {
 	dir, err := t.RecordPath(ctx, record.PostMortems)
 	if err != nil {

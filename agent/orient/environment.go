@@ -17,13 +17,13 @@ import (
 	"git-ward/internal/worktree"
 )
 
-// Environment is level 3: the probes, and how they ended.
+// Environment is level 3: the probes and their results.
 type Environment struct {
 	Fence   string  `json:"fence"` // "podman and nftables", or "none"
 	Results []Probe `json:"probes"`
 }
 
-// Probe is one attempt.
+// Probe is one attempt and its result.
 type Probe struct {
 	Area   string        `json:"area"` // file system, network, environment, sandbox
 	What   string        `json:"what"`
@@ -66,7 +66,7 @@ func (e *Environment) try(ctx context.Context, area, what string, needed bool, f
 	return err == nil
 }
 
-// problems are the failed attempts that rule out work.
+// problems lists the failed probes without which no work is possible.
 func (e *Environment) problems() (list []string) {
 	for _, p := range e.Results {
 		if p.needed && !p.OK {
@@ -76,8 +76,8 @@ func (e *Environment) problems() (list []string) {
 	return list
 }
 
-// files writes, reads and removes a file in the clone's git directory: on the working tree's
-// disk, and never committed.
+// files writes, reads and removes a file in the clone's git directory, which is usually on the work
+// tree's disk, and where it cannot be committed.
 func (e *Environment) files(ctx context.Context, t *worktree.Tree) {
 	dir := t.Dir
 	if repo, err := t.Repo(ctx); err == nil {
@@ -103,13 +103,13 @@ func (e *Environment) files(ctx context.Context, t *worktree.Tree) {
 	e.try(ctx, fileSystem, "remove it", true, func(context.Context) (string, error) { return "", os.Remove(path) })
 }
 
-// network reaches git, the only channel, and the caller's addresses.
+// network tries the git remote, which is the only channel, and the addresses in Connect.
 func (e *Environment) network(ctx context.Context, o Options) {
 	e.try(ctx, network, "the remote answers git", true, func(ctx context.Context) (string, error) {
 		names, err := o.Tree.Branches(ctx)
 		switch {
 		case err != nil:
-		case o.Bare != "": // its refs and objects are read where they lie
+		case o.Bare != "": // its refs and objects are read directly
 			_, err = git.Open(o.Bare).Ref(ctx, names.Control.Ref())
 		default:
 			_, err = o.Tree.Git(ctx, "ls-remote", "--quiet", "origin", names.Control.Ref())
@@ -132,7 +132,8 @@ func (e *Environment) network(ctx context.Context, o Options) {
 	}
 }
 
-// Variables and programs that most work needs. Values are hidden, because some are keys.
+// variables checks variables and programs that most work needs. It shows no values, because some are
+// keys.
 func (e *Environment) variables(o Options) {
 	for _, name := range []string{"PATH", "HOME"} {
 		p := Probe{Area: variables, What: name + " is set", OK: o.Getenv(name) != "", needed: true}
@@ -151,8 +152,8 @@ func (e *Environment) variables(o Options) {
 	}
 }
 
-// sandbox tries the promises of the fence that a single process can try; git ward probe tries
-// all of them. Outside a fence they do not hold, which is reported but no problem.
+// sandbox checks those promises of the fence that one process can check; git ward probe checks all.
+// Outside a fence they fail, which is reported but is no problem.
 func (e *Environment) sandbox(ctx context.Context, t *worktree.Tree) {
 	held := e.try(ctx, sandbox, "no privileges can be gained", false, func(context.Context) (string, error) {
 		return status("NoNewPrivs", "1")
@@ -184,7 +185,7 @@ func (e *Environment) sandbox(ctx context.Context, t *worktree.Tree) {
 	}
 }
 
-// remoteOf is where the clone says that its remote is, "" where it has none.
+// remoteOf returns the URL of the clone's remote, "" for none.
 func remoteOf(ctx context.Context, t *worktree.Tree) string {
 	repo, err := t.Repo(ctx)
 	if err != nil {
@@ -197,7 +198,7 @@ func remoteOf(ctx context.Context, t *worktree.Tree) string {
 	return ""
 }
 
-// status compares a line of /proc/self/status (proc(5)).
+// status compares a field of /proc/self/status (proc(5)) with want.
 func status(name, want string) (string, error) {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -214,7 +215,7 @@ func status(name, want string) (string, error) {
 	return "", fmt.Errorf("the kernel does not say %s", name)
 }
 
-// refuses returns nil if nothing can be written to a directory.
+// refuses returns nil if the directory is not writable.
 func refuses(dir string) error {
 	f, err := os.CreateTemp(dir, ".ward-probe-")
 	if err != nil {

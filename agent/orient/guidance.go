@@ -11,18 +11,18 @@ import (
 	"git-ward/internal/worktree"
 )
 
-// guides are the files in which a project instructs its contributors, the most specific first.
+// guides are the files with a project's instructions for contributors, the most specific first.
 var guides = []string{"AGENTS.md", "CLAUDE.md", "README.md", "README.rst", "README"}
 
-// maxGuide bounds what is told of one of them, and maxGuides of all, in bytes.
+// maxGuide bounds the text of one guide and maxGuides that of all, in bytes.
 const (
 	maxGuide  = 12 << 10
 	maxGuides = 24 << 10
 )
 
-// Guidance is what an adopted project says to those who work on it, for a prompt; "" where
-// the project is Ward's own, whose documents the prompt has. It is read as the project's
-// branch has it: nobody's work changes what he is told.
+// Guidance returns an adopted project's instructions for a prompt. It reads them from the project's
+// branch, so that an agent cannot change its own instructions. It returns "" if the project is Ward
+// itself, because the prompt has those documents.
 func Guidance(ctx context.Context, t *worktree.Tree) (string, error) {
 	names, err := t.Branches(ctx)
 	if err != nil || !names.Split() {
@@ -32,7 +32,7 @@ func Guidance(ctx context.Context, t *worktree.Tree) (string, error) {
 	for _, name := range guides {
 		data, err := t.At(ctx, names.ProjectRef(), name, 1<<20)
 		if errors.Is(err, fs.ErrNotExist) || slices.Contains(guides, strings.TrimSpace(string(data))) {
-			continue // the latter is a link to another of them
+			continue // a symbolic link to another guide
 		}
 		if err != nil {
 			return "", err

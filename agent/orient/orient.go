@@ -1,6 +1,6 @@
-// Package orient is the orientation cascade (ORI-1): who the agent is, what the
-// repository holds, what the environment allows, and, when asked, research into
-// what nobody knows. Levels 1 to 3 read and try, and change nothing.
+// Package orient is the orientation cascade (ORI-1): who the agent is, what the repository contains,
+// what the environment allows and, on request, research into open questions. Levels 1 to 3 read and
+// probe, and change nothing.
 package orient
 
 import (
@@ -21,15 +21,14 @@ import (
 type Options struct {
 	Tree   *worktree.Tree
 	Getenv func(string) string
-	// Index is the tree's; nil if nobody has made it yet.
+	// Index is the tree's index; nil if there is none yet.
 	Index *survey.Index
 	// Task is the directive to begin, Unit its current unit, "" for the newest. Bare is the
 	// remote if it is on this machine, else "".
 	Task, Unit, Bare string
 	// Connect are external addresses, HOST:PORT, that must be reachable. Only these are tried.
 	Connect []string
-	// About is the task's description, which is searched for in the repository; "" for
-	// nothing.
+	// About is the task's description, to search the repository for; "" for none.
 	About string
 	// Unknowns are the task's open questions. They are searched for in the repository first.
 	Unknowns []Question
@@ -73,9 +72,8 @@ type Research struct {
 // Failed reports whether work may not begin.
 func (r *Report) Failed() bool { return len(r.Problems) > 0 }
 
-// Run goes through the levels in order. Without level 1 it ends there: an agent
-// that does not know what it is orients itself by nothing. The error is trouble;
-// what stands in the way of work is a problem of the report.
+// Run does the levels in order. It stops after a failed level 1, because the others need the agent's
+// identity. What prevents work is in Report.Problems; the error is for failures of Run itself.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	r := &Report{Time: time.Now().UTC().Truncate(time.Second), Problems: []string{}}
 	var err error
@@ -97,7 +95,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r, ctx.Err()
 }
 
-// identity is level 1. The error is a sentence for the report.
+// identity does level 1. The error is a sentence for the report.
 func identity(ctx context.Context, t *worktree.Tree) (*Identity, error) {
 	data, err := t.Document(ctx, knowledge.MetaPath, knowledge.MaxMeta)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,7 @@ import (
 	"git-ward/protocols/symbols"
 )
 
-// Repository is level 2: what the repository knows about itself.
+// Repository is level 2: the repository's own knowledge.
 type Repository struct {
 	Commit     string     `json:"commit"`
 	Branch     string     `json:"branch,omitempty"`
@@ -23,13 +23,13 @@ type Repository struct {
 	PostMortem string     `json:"post_mortem,omitempty"`
 	LastWords  string     `json:"last_words,omitempty"` // the post-mortem's text
 	Earlier    []Earlier  `json:"earlier,omitempty"`
-	// Lessons are the branch's own and those of all other branches, by id.
+	// Lessons are the lessons of this branch and all others, sorted by id.
 	Lessons []lesson.Lesson `json:"lessons"`
 }
 
-// Artifact is a file of knowledge_core/. Behind counts the commits since it was
-// last written. It is -1 if that says nothing: if the control branch has the file, and the
-// project is on another branch.
+// Artifact is a file of knowledge_core/. Behind counts the commits since the last one that changed it,
+// or is -1 if the file is on the control branch and the project on another, where the count would
+// mean nothing.
 type Artifact struct {
 	Path   string `json:"path"`
 	Bytes  int    `json:"bytes"`
@@ -40,7 +40,7 @@ type Artifact struct {
 // wanted are artifacts whose absence is reported.
 var wanted = []string{"symbols.json", "dependency_graph.json", "plan_registry.json", "lessons.jsonl"}
 
-// maxArtifact bounds what is read of one, maxWords what is kept of the
+// maxArtifact bounds the bytes that are read of an artifact, maxWords those that are kept of the
 // post-mortem.
 const (
 	maxArtifact = 64 << 20
@@ -72,7 +72,7 @@ func repository(ctx context.Context, o Options) (*Repository, error) {
 	return r, err
 }
 
-// artifacts are the tree's or, in an adopted project, the control branch's.
+// artifacts lists the artifacts of the work tree or, in an adopted project, of the control branch.
 func artifacts(ctx context.Context, t *worktree.Tree) (list []Artifact, err error) {
 	control, err := t.Documents(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func artifacts(ctx context.Context, t *worktree.Tree) (list []Artifact, err erro
 	return list, nil
 }
 
-// besides are the control branch's artifacts, and those computed from the work.
+// besides lists the control branch's artifacts and those computed from the work tree.
 func besides(ctx context.Context, t *worktree.Tree, control string, seen map[string]bool) (list []Artifact, err error) {
 	out, err := t.Git(ctx, "ls-tree", "-r", "-l", "-z", "--full-tree", control, "--", knowledge.Dir)
 	if err != nil {
@@ -120,10 +120,10 @@ func besides(ctx context.Context, t *worktree.Tree, control string, seen map[str
 	return list, nil
 }
 
-// made reports whether an artifact is computed from the work.
+// made reports whether an artifact is computed from the work tree.
 func made(path string) bool { return path == symbols.SymbolsPath || path == symbols.GraphPath }
 
-// committed are the tree's artifacts, and how old they are.
+// committed lists the work tree's artifacts with their age.
 func committed(ctx context.Context, t *worktree.Tree, seen map[string]bool) (list []Artifact, err error) {
 	have, err := t.Walk(knowledge.Dir, func(string) bool { return true })
 	if err != nil {

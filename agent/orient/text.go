@@ -10,14 +10,13 @@ import (
 	"git-ward/internal/diag"
 )
 
-// maxListed is how many lessons are named before the rest is only counted.
+// maxListed bounds the lessons that are named; the rest is counted.
 const maxListed = 50
 
 // MaxText bounds the text that a prompt holds, in bytes.
 const MaxText = 48 << 10
 
-// Text is WriteText's, bounded for a prompt: the end of what is too long is left out, and
-// that is said.
+// Text returns the output of WriteText for a prompt. It cuts a longer text to MaxText and says so.
 func (r *Report) Text() string {
 	var b strings.Builder
 	r.WriteText(&b)
@@ -27,8 +26,8 @@ func (r *Report) Text() string {
 	return diag.Cut(b.String(), MaxText) + "\n[cut; all of it: git ward orient]\n"
 }
 
-// WriteText renders the report for a person or a model. What the repository or a
-// search says is shown as what it is: text of others.
+// WriteText renders the report for a person or a model. It quotes text from the repository and from
+// searches, so that it is recognizable as others' text.
 func (r *Report) WriteText(w io.Writer) {
 	fmt.Fprintf(w, "L1 self-awareness\n")
 	if id := r.Identity; id != nil {
@@ -78,7 +77,7 @@ func (u *Unknown) writeText(w io.Writer) {
 	}
 }
 
-// writeHits writes each hit with its place.
+// writeHits writes each hit with its position.
 func writeHits(w io.Writer, hits []lookup.Hit, cut []string) {
 	for _, h := range hits {
 		fmt.Fprintf(w, "    %s %s: %s\n", h.Source, h.Place, diag.Clean(h.Text))
@@ -124,7 +123,7 @@ func (r *Repository) writeText(w io.Writer) {
 	}
 }
 
-// quote marks others' text as such.
+// quote prefixes each line of others' text with a bar.
 func quote(w io.Writer, text string) {
 	for line := range strings.Lines(text) {
 		fmt.Fprintf(w, "    | %s\n", diag.Clean(strings.TrimRight(line, "\r\n")))

@@ -13,24 +13,24 @@ import (
 	"git-ward/protocols/record"
 )
 
-// Question is something that a task does not know, and who says so.
+// Question is an open question of a task, and who asks it.
 type Question struct {
-	From string `json:"from"` // the directive, its plan, a verdict; "" for who asks
+	From string `json:"from"` // the directive, its plan, a verdict; "" for the caller
 	Text string `json:"query"`
 }
 
-// Unknown is a known unknown: what is here about it, and what the search says.
+// Unknown is a question with what the repository and the search say about it.
 type Unknown struct {
 	Question
 	Hits   []lookup.Hit `json:"hits"`
 	Cut    []string     `json:"cut,omitempty"`    // what was not searched
-	Asked  bool         `json:"asked,omitempty"`  // the search was
-	Answer string       `json:"answer,omitempty"` // external text: untrusted
-	Error  string       `json:"error,omitempty"`  // of the search
+	Asked  bool         `json:"asked,omitempty"`  // the web was searched
+	Answer string       `json:"answer,omitempty"` // from the web: untrusted
+	Error  string       `json:"error,omitempty"`  // of the search of the web
 }
 
-// Bounds: of unknowns that are looked for, those of them that the search is asked about,
-// bytes of its answer that are kept, and of a question.
+// The limits: questions, those of them that are searched for on the web, bytes of an answer, and bytes
+// of a question.
 const (
 	maxUnknowns = 32
 	maxAsked    = 8
@@ -91,8 +91,8 @@ func (u *Unknown) ask(ctx context.Context, o Options, may bool) {
 	u.Answer = strings.ToValidUTF8(answer[:min(len(answer), maxAnswer)], "")
 }
 
-// Finder looks for words where level 2 looks: the tree, and what earlier work has left.
-// What of that cannot be read is left out.
+// Finder returns a finder that searches what level 2 reads: the tree, lessons, and the records of
+// earlier units. It leaves out what cannot be read.
 func Finder(ctx context.Context, o Options) (*lookup.Finder, error) {
 	r := new(Repository)
 	r.Lessons, _, _ = correct.Known(ctx, o.Tree)
@@ -101,8 +101,8 @@ func Finder(ctx context.Context, o Options) (*lookup.Finder, error) {
 	return f, context.Cause(ctx)
 }
 
-// ownTexts are the untracked post-mortems and learnings of an agent's clone; a person's are
-// tracked files.
+// ownTexts returns the untracked post-mortems and learnings of an agent's clone. In a person's clone
+// these are tracked files.
 func ownTexts(ctx context.Context, t *worktree.Tree) (list []lookup.Text) {
 	dir, err := t.RecordDir(ctx)
 	if err != nil || dir == "" {
@@ -128,7 +128,7 @@ func ownTexts(ctx context.Context, t *worktree.Tree) (list []lookup.Text) {
 	return list
 }
 
-// texts are the lessons, learnings and post-mortems read in level 2.
+// texts returns the lessons, learnings and post-mortems read in level 2.
 func (r *Repository) texts() (list []lookup.Text) {
 	for _, l := range r.Lessons {
 		list = append(list, lookup.Text{Source: lookup.Lessons, Place: "lesson " + l.ID, Body: l.Lesson.String() + reason(l)})
@@ -144,7 +144,7 @@ func (r *Repository) texts() (list []lookup.Text) {
 	return list
 }
 
-// reason is what became of a lesson, if that says more.
+// reason returns a lesson's status in brackets, if it has a reason.
 func reason(l lesson.Lesson) string {
 	if l.Reason == "" {
 		return ""

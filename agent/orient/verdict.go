@@ -14,12 +14,12 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// maxTailLines is how many of the last lines of a failed command's output are searched for;
-// they say what is wrong.
+// maxTailLines is how many of the last lines of a failed command's output become search terms; they
+// usually name the error.
 const maxTailLines = 6
 
-// verdicts are the unmet criteria of the newest verdict on the task's work, which a new worker
-// does not know yet.
+// verdicts returns the unmet criteria of the newest verdict on the task's work as questions, because
+// a new worker does not know them.
 func verdicts(ctx context.Context, o Options) ([]Question, error) {
 	r, err := recordsOf(ctx, o)
 	if err != nil {
@@ -50,7 +50,7 @@ func verdicts(ctx context.Context, o Options) ([]Question, error) {
 	return nil, nil
 }
 
-// newestVerdict is that of a unit's record, nil for none.
+// newestVerdict returns the newest verdict on a unit's record, nil for none.
 func newestVerdict(batch *git.Batch, u unitTip) (*loop.Verdict, error) {
 	dir := u.tip + ":" + loop.Dir(u.id.Directive)
 	_, data, err := batch.Read(dir, maxArtifact)
@@ -71,7 +71,7 @@ func newestVerdict(batch *git.Batch, u unitTip) (*loop.Verdict, error) {
 	for _, n := range slices.Backward(iterations) {
 		_, data, err := batch.Read(fmt.Sprintf("%s/iter_%d/verdict.json", dir, n), loop.MaxVerdict)
 		if errors.Is(err, git.ErrMissing) {
-			continue // it was abandoned before the verdict
+			continue // this iteration was abandoned before its verdict
 		}
 		if err != nil {
 			return nil, err
@@ -85,7 +85,7 @@ func newestVerdict(batch *git.Batch, u unitTip) (*loop.Verdict, error) {
 	return nil, nil
 }
 
-// failures are a verdict's failed commands with the end of their output.
+// failures returns a verdict's failed commands, each with the end of its output.
 func failures(unit uow.ID, v *loop.Verdict) (list []Question) {
 	outcomes := append([]loop.Outcome(nil), v.Criteria...)
 	for _, o := range []*loop.Outcome{v.ResidualRun, v.Suite, v.Validate} {

@@ -16,15 +16,15 @@ import (
 // Attempt is one try to reach something.
 type Attempt struct {
 	What  string     // in words, for tables
-	Proto string     // tcp, udp, icmp, unix, or the number of a protocol, for which only a refusal is told
+	Proto string     // tcp, udp, icmp, unix, or a protocol number, for which only a refusal is reported
 	Path  string     // of a unix socket; @NAME is an abstract one
-	To    netip.Addr // with a zone where it needs one; ::ffff:a.b.c.d through an IPv6 socket
+	To    netip.Addr // with a zone if it needs one; ::ffff:a.b.c.d is used through an IPv6 socket
 	Port  int
 	Via   string // an interface to bind to
-	From  string // a source, whoever's it is
-	First string // the first hop of a source route to To; by IPv6 one of segment routing
+	From  string // source address; need not be the machine's own
+	First string // the first hop of a source route to To; for IPv6, of segment routing
 	Exact bool   // a strict source route
-	Quiet bool   // the kernel has no way to tell the socket of a refusal
+	Quiet bool   // the kernel cannot report a refusal to this socket
 }
 
 func (a Attempt) String() string {
@@ -47,7 +47,7 @@ func (a Attempt) String() string {
 	return s
 }
 
-// Wire is how a packet of the attempt looks to a sniffer.
+// Wire returns the sniffer's description of the attempt's packets.
 func (a Attempt) Wire() string {
 	to := a.To.Unmap().WithZone("")
 	if a.First != "" {
@@ -62,7 +62,7 @@ func (a Attempt) Wire() string {
 	return fmt.Sprintf("%s %v %d", a.Proto, to, a.Port)
 }
 
-// Outcome is what happened: Err empty means an answer came.
+// Outcome is the result of an attempt; Err is "" if an answer came.
 type Outcome struct {
 	Err     string
 	Timeout bool // nothing came
@@ -76,7 +76,7 @@ func (o Outcome) String() string {
 	return o.Err
 }
 
-const wait = time.Second // for an answer or a refusal
+const wait = time.Second // timeout for an answer or a refusal
 
 func tryAll(attempts []Attempt) []Outcome {
 	outcomes := make([]Outcome, len(attempts))
@@ -96,9 +96,8 @@ func tryAll(attempts []Attempt) []Outcome {
 	return outcomes
 }
 
-// try is once, and once more where a signal came in between (the Go runtime sends
-// some to itself): with a timeout of its own a socket's call is not restarted
-// (signal(7)), and says nothing of what the network did.
+// try calls once until no signal interrupts it. The Go runtime sends itself signals, and a call on a
+// socket with a timeout is not restarted after one (signal(7)).
 func (a Attempt) try() error {
 	for {
 		if err := a.once(); !errors.Is(err, unix.EINTR) {
@@ -107,8 +106,8 @@ func (a Attempt) try() error {
 	}
 }
 
-// once uses plain sockets: the net package would turn a mapped address into an
-// IPv4 one by itself.
+// once makes the attempt. It uses plain sockets, because package net would convert a mapped address to
+// IPv4.
 func (a Attempt) once() error {
 	family, address := a.sockaddr()
 	kind, proto := unix.SOCK_DGRAM, 0
@@ -147,8 +146,8 @@ func (a Attempt) once() error {
 	return nil
 }
 
-// payload is an ICMP echo request, which to UDP is all the same, or what stands before UDP
-// where a header is hidden: options, or a fragment.
+// payload returns an ICMP echo request, which serves as the payload of UDP, too. If raw, it returns an
+// extension header (options or a fragment) followed by a UDP header.
 func (a Attempt) payload(raw bool) []byte {
 	switch {
 	case raw:
@@ -191,7 +190,7 @@ func (a Attempt) options(fd int) error {
 	return err
 }
 
-// foreign takes a source that need not be the machine's own.
+// foreign binds to a source address that need not be the machine's own.
 func (a Attempt) foreign(fd int) error {
 	from := netip.MustParseAddr(a.From)
 	if from.Is4() {
@@ -200,7 +199,7 @@ func (a Attempt) foreign(fd int) error {
 	return errors.Join(unix.SetsockoptInt(fd, unix.SOL_IPV6, unix.IPV6_FREEBIND, 1), unix.Bind(fd, &unix.SockaddrInet6{Addr: from.As16()}))
 }
 
-// sourceRoute needs no privilege.
+// sourceRoute sets a source route, which needs no privilege.
 func (a Attempt) sourceRoute(fd int) error {
 	first := netip.MustParseAddr(a.First)
 	if first.Is6() { // RFC 8754: the last segment comes first

@@ -13,26 +13,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Call is one system call, or one socket, that a program in a sandbox has little use
-// for. It is made with arguments that no kernel does anything with, so that the error
-// alone tells who answered: the sandbox, or the kernel behind it.
+// Call is a system call, or the opening of a socket, that a program in a sandbox rarely needs. Its
+// arguments are invalid for every kernel, so that it has no effect, and its error shows whether the
+// sandbox or the kernel answered.
 type Call struct {
 	Name, Class string
 	make        func() syscall.Errno
 }
 
-// Answer is what became of a Call.
+// Answer is the result of a Call.
 type Answer string
 
-// The three answers: refused by the sandbox (or by a lack of rights, which is as good);
-// not there in this kernel, whoever asks; and made, which is the kernel's surface.
+// The answers: refused by the sandbox, or for lack of privileges, which is as good; missing in this
+// kernel; and open, so that it belongs to the reachable surface of the kernel.
 const (
 	Refused Answer = "refused"
 	Missing Answer = "missing"
 	Open    Answer = "open"
 )
 
-// answer reads a call's error. EINVAL, EFAULT and EBADF come from the call itself.
+// answer interprets a call's error. EINVAL, EFAULT and EBADF come from the call itself, so it is open.
 func answer(errno syscall.Errno) Answer {
 	switch errno {
 	case unix.EPERM, unix.EACCES, unix.ENOSYS:
@@ -43,9 +43,9 @@ func answer(errno syscall.Errno) Answer {
 	return Open
 }
 
-// MakeCalls is a program: without an argument it makes all Calls, each in a process of
-// its own because a filter may kill, and prints a line `answer name` of each; with a
-// name it makes that one.
+// MakeCalls is the main function of a program. Without an argument it makes all Calls, each in a
+// process of its own because a filter may kill it, and prints a line `answer name` for each. With a
+// name it makes that call only.
 func MakeCalls(args []string, stdout io.Writer) error {
 	if len(args) > 0 {
 		for _, c := range Calls {
@@ -74,7 +74,7 @@ func MakeCalls(args []string, stdout io.Writer) error {
 	return nil
 }
 
-// call is a system call by its number. Its arguments are nothing but -1 unless given.
+// call returns a system call by number. Arguments that are not given are -1.
 func call(class, name string, number uintptr, args ...uintptr) Call {
 	all := [6]uintptr{none, none, none, none, none, none}
 	copy(all[:], args)
@@ -86,7 +86,7 @@ func call(class, name string, number uintptr, args ...uintptr) Call {
 
 const none = ^uintptr(0)
 
-// socket is one that is opened and given back.
+// socket returns a call that opens and closes a socket.
 func socket(name string, family, kind, protocol int) Call {
 	return Call{"socket " + name, "sockets", func() syscall.Errno {
 		fd, err := unix.Socket(family, kind, protocol)
@@ -99,7 +99,7 @@ func socket(name string, family, kind, protocol int) Call {
 	}}
 }
 
-// clone is a process in a new namespace, which ends at once.
+// clone returns a call that starts a process in a new namespace; the process exits at once.
 func clone(name string, flag uintptr) Call {
 	return Call{"clone " + name, "namespaces and mounts", func() syscall.Errno {
 		pid, _, errno := unix.RawSyscall6(unix.SYS_CLONE, flag|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
@@ -110,9 +110,8 @@ func clone(name string, flag uintptr) Call {
 	}}
 }
 
-// Calls are those that DESIGN's comparison with other sandboxes is about: what makes
-// namespaces and mounts, what reaches into the kernel, other processes, keys or clocks,
-// and every family of sockets.
+// Calls are the calls by which DESIGN compares sandboxes: those for namespaces and mounts, those that
+// affect the kernel, other processes, keys or clocks, and every socket family.
 var Calls = []Call{
 	clone("user", unix.CLONE_NEWUSER), clone("mount", unix.CLONE_NEWNS), clone("network", unix.CLONE_NEWNET), clone("pid", unix.CLONE_NEWPID),
 	call("namespaces and mounts", "unshare user", unix.SYS_UNSHARE, unix.CLONE_NEWUSER|unix.CLONE_NEWNS|unix.CLONE_NEWNET),
@@ -156,7 +155,7 @@ var Calls = []Call{
 	call("the kernel", "modify_ldt", unix.SYS_MODIFY_LDT),
 	call("the kernel", "vhangup", unix.SYS_VHANGUP),
 	call("the kernel", "lookup_dcookie", unix.SYS_LOOKUP_DCOOKIE),
-	call("the kernel", "personality", unix.SYS_PERSONALITY, 0x0040000), // no randomization of addresses
+	call("the kernel", "personality", unix.SYS_PERSONALITY, 0x0040000), // ADDR_NO_RANDOMIZE
 	call("the kernel", "memfd_secret", 447, none),
 	call("the kernel", "fanotify_init", unix.SYS_FANOTIFY_INIT, none),
 	call("the kernel", "seccomp notify", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, 0),

@@ -7,19 +7,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Flood is much of the same: UDP from sockets of their own, or TCP connections, one after
-// the other.
+// Flood is a series of UDP packets, each from a socket of its own, or of TCP connections.
 type Flood struct {
 	Proto string // udp or tcp
 	To    netip.AddrPort
 	Flows int           // how many sockets
-	Shut  bool          // close each at once; else all stay open to the end
-	Again time.Duration // then go on sending from the last one for so long
+	Shut  bool          // close each at once instead of at the end
+	Again time.Duration // how long to continue sending from the last socket
 }
 
-// Flooded is what came of a flood.
+// Flooded is the result of a flood.
 type Flooded struct {
-	Sent, Refused int // connections or packets, as the sockets were told
+	Sent, Refused int // connections or packets, as the sockets reported
 	Took          time.Duration
 }
 

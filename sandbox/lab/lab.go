@@ -1,7 +1,6 @@
-// Package lab gives tests network namespaces with an actor in each, which
-// listens, tries to reach things, and looks at what comes over a wire. What a
-// test of the fence sends stays in them: no wire leads to the machine's own
-// network, so that a missing rule shows as a connection and no packet can leave.
+// Package lab gives tests network namespaces, each with an actor that listens, connects, and captures
+// packets. No interface leads to the machine's own network, so that a missing rule of the firewall
+// shows as a connection, but no packet can leave.
 package lab
 
 import (
@@ -19,29 +18,29 @@ import (
 	"time"
 )
 
-// Order is what an actor is told: one of its fields.
+// Order is a request to an actor. One of its fields is set.
 type Order struct {
-	Listen []string   // "tcp 0.0.0.0:80", "unix @name"; udp answers what it gets, drip for minutes
-	Names  *Names     // be a name server
-	Asked  bool       // tell what the name server was asked so far
-	Ask    *Questions // ask a name server
-	Sniff  string     // an interface: remember what arrives there
-	Seen   bool       // tell it, and forget
+	Listen []string   // "tcp 0.0.0.0:80", "unix @name"; udp echoes each packet, drip does so for minutes
+	Names  *Names     // start a name server
+	Asked  bool       // return the number of questions to the name server so far
+	Ask    *Questions // send questions to a name server
+	Sniff  string     // an interface whose packets to count
+	Seen   bool       // return and reset the counts
 	Try    []Attempt
 	Run    string // a script for bash
-	Mirror string // host:port of a web server that answers with what it was asked
+	Mirror string // host:port at which to start a web server that answers with the request
 	Flood  *Flood
 }
 
-// Ran is how a script ended, and what it said on both of its outputs.
+// Ran is a script's exit code and its combined output.
 type Ran struct {
 	Out  string
 	Code int
 }
 
-// Act obeys orders, one line of JSON each, until stdin ends. An attempt's answer
-// is a list of Outcomes, that of Seen a count for each kind of packet, that of Flood and of
-// Ask what came of it, and any other "done".
+// Act executes orders, one line of JSON each, until stdin ends. The answer to Try is a list of
+// Outcomes, to Seen a count for each kind of packet, to Flood and Ask a Flooded; most others are
+// answered by "done".
 func Act(stdin io.Reader, stdout io.Writer) error {
 	orders, answers := json.NewDecoder(bufio.NewReader(stdin)), json.NewEncoder(stdout)
 	var s sniffer
@@ -98,7 +97,7 @@ func listen(places []string) error {
 			}
 			answers := 1
 			if proto == "drip" {
-				answers = 20 * 240 // for as long as a script may run
+				answers = 20 * 240 // at 20 per second, the time that a script may run
 			}
 			go echo(c, answers)
 			continue
@@ -118,7 +117,7 @@ func listen(places []string) error {
 	return nil
 }
 
-// echo answers each packet, so many times.
+// echo answers each packet as many times as answers says.
 func echo(c net.PacketConn, answers int) {
 	buf := make([]byte, 100)
 	for {
@@ -133,15 +132,15 @@ func echo(c net.PacketConn, answers int) {
 	}
 }
 
-// drip goes on answering.
+// drip sends data every 50 ms, answers times.
 func drip(c net.PacketConn, data []byte, to net.Addr, answers int) {
 	for range answers {
-		time.Sleep(50 * time.Millisecond) // who asked does something else in between
+		time.Sleep(50 * time.Millisecond) // the peer does something else in between
 		c.WriteTo(data, to)
 	}
 }
 
-// run runs a script, and ends what is left of it; one that hangs is ended before the test is.
+// run runs a script and kills its remaining processes. Its timeout is shorter than the test's.
 func run(script string) Ran {
 	cmd := exec.Command("/bin/bash", "-c", script)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -158,7 +157,7 @@ func run(script string) Ran {
 	return Ran{out.String(), cmd.ProcessState.ExitCode()}
 }
 
-// mirror answers every request with the request itself, key and all.
+// mirror starts a web server that answers each request with the request, keys included.
 func mirror(at string) error {
 	l, err := net.Listen("tcp", at)
 	if err != nil {

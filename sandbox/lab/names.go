@@ -13,20 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Names is a name server for tests, over UDP and TCP. A name has the addresses of
-// its turns, each space-separated, one turn a question for an IPv4 address; the
-// last one stays. Questions for IPv6 addresses belong to the turn before, or the first.
+// Names is a name server for tests, over UDP and TCP. Each element of a name's Turns has the
+// space-separated addresses for one question. A question for IPv4 addresses moves to the next turn,
+// and the last turn repeats. A question for IPv6 addresses uses the present turn, or the first.
 type Names struct {
 	At     string // host:port
 	Turns  map[string][]string
-	Silent bool // count the questions, and answer none
+	Silent bool // count questions but do not answer
 
 	mu    sync.Mutex
 	now   map[string]string
 	asked Asked
 }
 
-// total is what it was asked so far.
+// total returns the counts so far.
 func (n *Names) total() Asked {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -39,7 +39,7 @@ func (n *Names) serve() error {
 	if err != nil {
 		return err
 	}
-	if raw, err := udp.(*net.UDPConn).SyscallConn(); err == nil { // a flood is to be counted, not lost
+	if raw, err := udp.(*net.UDPConn).SyscallConn(); err == nil { // so that no packet of a flood is lost
 		raw.Control(func(fd uintptr) { unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 256<<20) })
 	}
 	tcp, err := net.Listen("tcp", udp.LocalAddr().String())
@@ -67,8 +67,7 @@ func (n *Names) serve() error {
 	return nil
 }
 
-// stream serves a connection: each message has its length before it (RFC 1035,
-// section 4.2.2).
+// stream serves a TCP connection, on which each message follows its length (RFC 1035, section 4.2.2).
 func (n *Names) stream(conn net.Conn) {
 	defer conn.Close()
 	for {
@@ -86,7 +85,7 @@ func (n *Names) stream(conn net.Conn) {
 	}
 }
 
-// Answer gives a message for a message; what is no question comes back as it is.
+// Answer returns the answer to a DNS message; a message that is no question is returned unchanged.
 func (n *Names) Answer(question []byte) []byte {
 	var m dnsmessage.Message
 	if err := m.Unpack(question); err != nil || len(m.Questions) != 1 {

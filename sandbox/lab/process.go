@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Process is a child that answers lines of JSON, such as an actor. It ends with
-// its stdin, so that none outlives a test that is killed.
+// Process is a child process that answers lines of JSON, such as an actor. It ends at the end of its
+// stdin, so that it does not outlive a killed test.
 type Process struct {
 	T     testing.TB
 	Cmd   *exec.Cmd
@@ -21,8 +21,8 @@ type Process struct {
 	lines *bufio.Scanner
 }
 
-// Start runs the test's own binary as verb, with new namespaces: its TestMain
-// must know the word.
+// Start runs the test's own binary with the argument verb in new namespaces. Its TestMain must handle
+// verb.
 func Start(t testing.TB, verb string, namespaces uintptr) *Process {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", verb)
@@ -52,7 +52,7 @@ func Begin(t testing.TB, cmd *exec.Cmd) *Process {
 	return p
 }
 
-// End closes the stdin and waits; a second call does nothing.
+// End closes stdin and waits for the process.
 func (p *Process) End() error {
 	p.stdin.Close()
 	return p.Cmd.Wait()
@@ -72,7 +72,7 @@ func (p *Process) Ask(question, answer any) {
 	}
 }
 
-// Tell gives an actor orders that have no other answer than that they are done.
+// Tell sends an actor orders whose answer is "done".
 func (p *Process) Tell(orders ...Order) {
 	p.T.Helper()
 	for _, o := range orders {
@@ -88,46 +88,46 @@ func (p *Process) Try(attempts []Attempt) (outcomes []Outcome) {
 	return outcomes
 }
 
-// Run runs a script where an actor is.
+// Run runs a script in an actor's namespaces.
 func (p *Process) Run(script string) (ran Ran) {
 	p.T.Helper()
 	p.Ask(Order{Run: script}, &ran)
 	return ran
 }
 
-// Flood lets an actor flood something.
+// Flood makes an actor send a flood.
 func (p *Process) Flood(f Flood) (done Flooded) {
 	p.T.Helper()
 	p.Ask(Order{Flood: &f}, &done)
 	return done
 }
 
-// AskNames lets an actor ask a name server many questions.
+// AskNames makes an actor send questions to a name server.
 func (p *Process) AskNames(q Questions) (done Flooded) {
 	p.T.Helper()
 	p.Ask(Order{Ask: &q}, &done)
 	return done
 }
 
-// Asked is what a name server was asked so far.
+// Asked returns a name server's counts so far.
 func (p *Process) Asked() (asked Asked) {
 	p.T.Helper()
 	p.Ask(Order{Asked: true}, &asked)
 	return asked
 }
 
-// Seen is what has come over the sniffed wire since the last look.
+// Seen returns the counts of packets on the sniffed interface since the last call.
 func (p *Process) Seen() (seen map[string]int) {
 	p.T.Helper()
 	p.Ask(Order{Seen: true}, &seen)
 	return seen
 }
 
-// NetNS is the process's network namespace.
+// NetNS returns the path of the process's network namespace.
 func (p *Process) NetNS() string { return fmt.Sprintf("/proc/%d/ns/net", p.Cmd.Process.Pid) }
 
-// Sh runs a script in the process's network namespace only: /proc/sys/net is
-// that of the reader.
+// Sh runs a script in the process's network namespace, but in no other namespace of it; /proc/sys/net
+// shows the network namespace of the reading process.
 func (p *Process) Sh(script string) string {
 	p.T.Helper()
 	out, err := p.TrySh(script)

@@ -13,27 +13,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Questions is a flood of questions for names, each for a name of its own, in one of the
-// ways that a program has to send many at a time.
+// Questions is a flood of DNS questions, each for a different name, sent in one of the ways by which a
+// program can send many at a time.
 type Questions struct {
 	To    netip.AddrPort
 	How   string // a key of the ways below
 	Bytes int    // of each question
-	Tries int    // how many questions, those that are refused with them
+	Tries int    // the number of questions, refused ones included
 }
 
-// Asked is what came to a name server: whole questions, and the bytes of their names.
+// Asked counts what a name server received: well-formed questions, and the bytes of their names.
 type Asked struct{ Questions, Bytes int }
 
-// many is how many questions go into one call: as many as the kernel parts (UDP_MAX_SEGMENTS
-// of older ones), within its longest packet.
+// many is the number of questions in one call: the kernel's limit of segments (UDP_MAX_SEGMENTS of
+// older kernels), within the longest packet.
 func (q *Questions) many() int { return min(64, 60_000/q.Bytes) }
 
-// few is how many are no longer than one.
+// few is the number of questions that fit in 500 bytes, at least 1.
 func (q *Questions) few() int { return max(1, 500/q.Bytes) }
 
-// ways give a function that sends some questions of one length, and says how many. They
-// keep what they open until the flood ends.
+// ways maps each way to a constructor of a function that sends some questions of one length and returns
+// their number. Sockets stay open until the flood ends or there are more than 500.
 var ways = map[string]func(f *flow) func() (int, error){
 	"one by one": func(f *flow) func() (int, error) {
 		fd := f.socket(unix.SOCK_DGRAM)
@@ -98,7 +98,7 @@ var ways = map[string]func(f *flow) func() (int, error){
 	},
 }
 
-// flow is a flood under way.
+// flow is the state of a running flood.
 type flow struct {
 	q     *Questions
 	asked int
@@ -138,7 +138,7 @@ func (f *flow) to() (int, unix.Sockaddr) {
 	return (Attempt{To: f.q.To.Addr(), Port: int(f.q.To.Port())}).sockaddr()
 }
 
-// open makes a socket; -1 is none, which each call on it then says.
+// open makes a socket, or returns -1, with which each later call fails.
 func (f *flow) open(kind int) int {
 	family, _ := f.to()
 	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, 0)
@@ -146,11 +146,11 @@ func (f *flow) open(kind int) int {
 		return -1
 	}
 	f.fds = append(f.fds, fd)
-	unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &unix.Timeval{Usec: 200_000}) // a server whose answers nobody reads reads no more
+	unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &unix.Timeval{Usec: 200_000}) // a server stops reading if nobody reads its answers
 	return fd
 }
 
-// socket is one that is connected, if it can be.
+// socket makes a socket and tries to connect it.
 func (f *flow) socket(kind int) int {
 	fd := f.open(kind)
 	_, to := f.to()
@@ -160,7 +160,7 @@ func (f *flow) socket(kind int) int {
 
 func (f *flow) option(fd, level, name, value int) { unix.SetsockoptInt(fd, level, name, value) }
 
-// parted has the kernel part what is written into questions.
+// parted makes the kernel split writes into questions (UDP_SEGMENT).
 func (f *flow) parted(fd int) int {
 	f.option(fd, unix.SOL_UDP, unix.UDP_SEGMENT, f.q.Bytes)
 	return fd
@@ -171,7 +171,7 @@ func (f *flow) write(fd, n int) (int, error) {
 	return n, err
 }
 
-// writeParted asks for the parts with the call itself (udp(7)).
+// writeParted requests the split by a control message (udp(7)).
 func (f *flow) writeParted(fd, n, flags int) (int, error) {
 	control := make([]byte, unix.CmsgSpace(2))
 	h := (*unix.Cmsghdr)(unsafe.Pointer(&control[0]))
@@ -182,7 +182,8 @@ func (f *flow) writeParted(fd, n, flags int) (int, error) {
 	return n, err
 }
 
-// stream writes questions over TCP, so many calls a connection, and leaves answers unread.
+// stream returns a function that writes questions over TCP, calls times per connection, and reads no
+// answers.
 func (f *flow) stream(count func() int, calls int) func() (int, error) {
 	fd, left := -1, 0
 	return func() (int, error) {
@@ -200,7 +201,7 @@ func (f *flow) stream(count func() int, calls int) func() (int, error) {
 	}
 }
 
-// next are the next questions, one behind the other.
+// next concatenates the next n questions.
 func (f *flow) next(n int) (all []byte) {
 	for range n {
 		all = append(all, f.question()...)
@@ -208,7 +209,7 @@ func (f *flow) next(n int) (all []byte) {
 	return all
 }
 
-// framed are the same for a stream: each has its length before it.
+// framed is next for a stream: each question follows its length.
 func (f *flow) framed(n int) (all []byte) {
 	for range n {
 		q := f.question()
@@ -217,8 +218,8 @@ func (f *flow) framed(n int) (all []byte) {
 	return all
 }
 
-// question is one of exactly so many bytes: a header, a name of labels that nobody has asked
-// for, a type and a class. From 300 bytes on, padding of EDNS (RFC 7830) is the rest.
+// question returns a question of exactly q.Bytes bytes: a header, a new name, a type and a class. If
+// the name would exceed 255 bytes, EDNS padding (RFC 7830) fills the rest.
 func (f *flow) question() []byte {
 	f.asked++
 	name, padding := f.q.Bytes-12-4, 0
@@ -228,7 +229,7 @@ func (f *flow) question() []byte {
 	m := binary.BigEndian.AppendUint16(nil, uint16(f.asked))
 	m = append(m, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0)
 	data := fmt.Sprintf("%x-", f.asked)
-	for left := name - 1; left > 0; { // the root's label ends it
+	for left := name - 1; left > 0; { // the last byte is the root's label
 		n := min(left-1, 63)
 		if left-1-n == 1 { // a label needs two bytes
 			n--

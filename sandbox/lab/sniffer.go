@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sniffer sees every packet that comes over an interface, whoever it is for.
+// sniffer counts every packet on an interface, whatever its destination.
 type sniffer struct {
 	mu   sync.Mutex
 	seen map[string]int
@@ -57,7 +57,7 @@ func (s *sniffer) add(what string) {
 }
 
 func (s *sniffer) take() map[string]int {
-	time.Sleep(50 * time.Millisecond) // packets that are on their way arrive
+	time.Sleep(50 * time.Millisecond) // lets packets in flight arrive
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seen := s.seen
@@ -65,8 +65,8 @@ func (s *sniffer) take() map[string]int {
 	return seen
 }
 
-// describe names a packet by protocol, destination and port; ARP and neighbour
-// discovery, which the kernel itself sends, not at all.
+// describe returns a packet's protocol, destination and port, but "" for ARP and neighbour discovery,
+// which the kernel itself sends.
 func describe(p []byte) string {
 	var to netip.Addr
 	var proto byte

@@ -10,11 +10,11 @@ import (
 	"git-ward/internal/flock"
 )
 
-// rootless is who rootless tests run as.
+// rootless is the user name of rootless tests.
 const rootless = "ward-rootless"
 
-// OrdinaryUser is a user with ids of its own for user namespaces, made when
-// missing; it skips, out loud, where that cannot be.
+// OrdinaryUser returns a user with subordinate ids for user namespaces, and creates it if necessary.
+// It skips the test if that is impossible.
 func OrdinaryUser(t testing.TB) *user.User {
 	t.Helper()
 	for _, name := range []string{"unshare", "setpriv", "newuidmap", "slirp4netns", "useradd"} {
@@ -22,7 +22,7 @@ func OrdinaryUser(t testing.TB) *user.User {
 			t.Skipf("SKIPPED: rootless tests need %s: %v", name, err)
 		}
 	}
-	// Two test packages may want it at once, and it is there when all of it is.
+	// Two test packages may create it at the same time, and neither may see it half made.
 	lock, err := flock.Dir("/etc")
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Log is a log that a test reads while others write it.
+// Log is a log that a test can read while other goroutines write it.
 type Log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -22,15 +22,14 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// String is all so far.
+// String returns the text so far.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// Connect is what the product's `ward-agent connect SOCKET` is, for tests whose
-// binary plays git's connector.
+// Connect does what `ward-agent connect SOCKET` does, for tests whose own binary is git's connector.
 func Connect(socket string) {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {
