@@ -7,7 +7,7 @@ import (
 
 const ruleAfter = "comms/after"
 
-// maxAfter bounds what one directive waits for: a longer list is a plan, and belongs in one.
+// maxAfter bounds the directives that one waits for: a longer list belongs in a plan.
 const maxAfter = 32
 
 // maxPriority bounds `- priority: N` on both sides.
@@ -18,13 +18,12 @@ func Compare(a, b Directive) int {
 	return cmp.Or(cmp.Compare(b.Options.Priority, a.Options.Priority), cmp.Compare(a.ID, b.ID))
 }
 
-// Waits names the directives that d waits for by its `- after:` (MANY-1): those that are
-// not closed, in the order of the line. Closed is closed, by what report it may be, a drop
-// included; a directive that is not listed is waited for, too (Parse says so). A closed
-// directive waits for nothing.
+// Waits lists the directives that d still waits for by its `- after:` (MANY-1): those that are not
+// closed, in the order of the line. Any report that closes a directive ends the wait, a drop included.
+// A name that is not listed is also waited for; Parse reports it. A closed d waits for nothing.
 func (doc *Document) Waits(d Directive) []string { return doc.waiting()(d) }
 
-// waiting is Waits of many: it reads the document once.
+// waiting returns Waits for many calls, and computes the states once.
 func (doc *Document) waiting() func(Directive) []string {
 	states := doc.states()
 	closed := make(map[string]bool, len(doc.Directives))
@@ -47,9 +46,8 @@ func (doc *Document) waiting() func(Directive) []string {
 	}
 }
 
-// checkAfter asks that whatever a directive waits for is listed, and that nothing waits for
-// itself in the end: either would wait for ever. Closed directives are history and
-// wait for nothing.
+// checkAfter reports a directive that would wait for ever: for one that is not listed, or in a cycle.
+// Closed directives wait for nothing.
 func (doc *Document) checkAfter(f *findings) {
 	states := doc.states()
 	listed := make(map[string]bool, len(doc.Directives))
@@ -73,8 +71,8 @@ func (doc *Document) checkAfter(f *findings) {
 	}
 }
 
-// after is where a directive's `- after:` says a name: line and column, from 1, as Parse
-// counts them. It is looked for only where there is a finding.
+// after returns the line and column, from 1, of a name in a directive's `- after:`. It is called only
+// for findings.
 func (d Directive) after(name string) (lineNum, col int) {
 	for l := range lines(d.Raw, 0, len(d.Raw), d.Line) {
 		it, ok := parseItem(l.text)

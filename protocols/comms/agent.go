@@ -8,9 +8,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// DirectivesEqual reports whether the sections `## Directives`, from their
-// heading up to `## Reports`, are the same bytes. A document whose sections do
-// not stand once and in order equals nothing.
+// DirectivesEqual reports whether two documents have the same bytes from `## Directives` up to
+// `## Reports`. It is false if a section of either document is missing, repeated or out of order.
 func DirectivesEqual(a, b []byte) bool {
 	da, errA := parseSound(a)
 	db, errB := parseSound(b)
@@ -22,15 +21,13 @@ func (doc *Document) directivesText() string {
 	return doc.layout.src[s.start:s.end]
 }
 
-// CheckAgentChange judges what the agent made of COMMS.md between two versions
-// (COMMS-4): all above `## Reports` is byte-identical; old reports and questions
-// stand unedited and in order; new ones stand below them with larger ids; a report
-// that is gone lies in pruned (see ParsePrune) and was no report that has to stay.
-// What has to stay is judged over old and new reports together, because one push
-// may append a report and then prune the one that it outdates.
+// CheckAgentChange checks an agent's change of COMMS.md (COMMS-4): everything above `## Reports` is
+// byte-identical; old reports and questions are unedited and in order; new ones follow them with larger
+// ids; a removed report is in pruned (see ParsePrune) and may be removed. Which reports must stay is
+// decided over old and new reports together, because one push may append a report and prune the one
+// that it replaces.
 //
-// It looks at old and new only; that the new document is well formed is for Parse
-// to say. Lines are those of new.
+// It does not check that new is well formed; Parse does. Lines of findings are lines of new.
 func CheckAgentChange(old, new []byte, pruned []Range) []diag.Diagnostic {
 	if bytes.Equal(old, new) {
 		return nil
@@ -52,8 +49,8 @@ func CheckAgentChange(old, new []byte, pruned []Range) []diag.Diagnostic {
 
 const ruleAgentStatus = "comms/agent-status"
 
-// CheckAgentStatus finds reports that an agent added with statuses reserved for the watcher.
-// The watcher's reports on the agent's program are believed, so nobody else may write them.
+// CheckAgentStatus reports statuses of the watcher in reports that an agent added. Ward trusts the
+// watcher's reports on the agent's program, so nobody else may write them.
 func CheckAgentStatus(old, new []byte) []diag.Diagnostic {
 	before, _ := Parse(old)
 	after, _ := Parse(new)
@@ -76,7 +73,7 @@ type agentCheck struct {
 	f        *findings
 }
 
-// directives compares all above the reports, the preamble included.
+// directives compares everything above the reports, the preamble included.
 func (c *agentCheck) directives() {
 	a := c.old.layout.src[:c.old.layout.parts[reports].start]
 	b := c.new.layout.src[:c.new.layout.parts[reports].start]
@@ -145,7 +142,7 @@ func (c *agentCheck) questions() {
 	}
 	for _, e := range removed {
 		if asked[was[e.id]] {
-			continue // a newer one of the same directive stands for it
+			continue // a newer report on the same directive replaces it
 		}
 		c.f.add(c.new.layout.parts[questions].line, 0, ruleAgentQuestion, "put it back where it was",
 			"only the PM may remove %s", name('Q', e.id))

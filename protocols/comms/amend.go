@@ -16,40 +16,39 @@ type Change interface {
 	amend(data []byte, room Room) (Amended, error)
 }
 
-// Room limits the space that a change may use in the document.
+// Room limits the size of the document after a change.
 type Room struct {
-	answers int    // what Reports and Questions may take together; 0 is all
-	share   bool   // and each directive of that
-	where   string // where all of a message lies that is cut to the share
+	answers int    // bytes of Reports and Questions together; 0 for no limit
+	share   bool   // each directive has a share of that
+	where   string // where the full text is of a message that is cut to the share
 }
 
-// Whole allows the document's full size, for the PM.
+// Whole allows the document's full size. It is for the PM.
 var Whole = Room{}
 
 // Answers is for writers who may only append. The change is ErrFull if Reports and Questions
 // would exceed most, because such a push would be refused.
 func Answers(most int) Room { return Room{answers: most} }
 
-// Share is for the agent, and for the host that folds for it: where names the message, "" where
-// it is nowhere else. A directive has its own share of Reports and Questions, so that the
-// words of one never keep out those of another: what does not fit is cut, and says where all
-// of it is; the directive's oldest reports go for it, and a question takes the place of the
-// one before (COMMS-5). Only where all directives together leave no room do the oldest
-// reports of those go that have most. ErrFull says that none may go.
+// Share is for the agent, and for the host, which folds the agent's messages. Each directive has a share
+// of Reports and Questions, so that no directive's text keeps out another's (COMMS-5). A text that does
+// not fit is cut, with a line that says where all of it is; where is that place, "" for none. The
+// directive's oldest reports are removed to make room, and a new question replaces the one before. Only
+// if all directives together leave no room are the oldest reports of the largest share removed. The
+// error is ErrFull if no report may be removed.
 func Share(where string) Room { return Room{share: true, where: where} }
 
 // Amended is a changed document.
 type Amended struct {
-	Data    []byte            // nil where errors are among Found
-	ID      int               // of the entry, R-, Q- or D-
-	Removed []Range           // the reports that went for it, for PruneTrailers
-	Found   []diag.Diagnostic // in a directive, at lines of its draft's Text
+	Data    []byte            // nil if Found has errors
+	ID      int               // of the new entry, R-, Q- or D-
+	Removed []Range           // the reports that were removed to make room, for PruneTrailers
+	Found   []diag.Diagnostic // findings in a directive, at lines of its draft's Text
 }
 
-// Amend is the one function that changes the text of COMMS.md (ONE-4). The document that it
-// gives is one that readers take: within MaxBytes, with every byte that the change does not
-// touch as it was. After a lost race, amend the document that won. Errors: ErrFull,
-// ErrUnsound, or a field of the change that is not as described.
+// Amend is the only function that changes the text of COMMS.md (ONE-4). The result has at most MaxBytes,
+// and every byte outside the change stays as it was. After a lost race, amend the document that won.
+// Errors: ErrFull, ErrUnsound, or an invalid field of the change.
 func Amend(data []byte, change Change, room Room) (Amended, error) {
 	a, err := change.amend(data, room)
 	if err == nil && len(a.Data) > MaxBytes {

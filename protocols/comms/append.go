@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Shorten is what a person does about a document that is full. Reports of directives that are
-// listed stay, because without them the directives would begin again.
+// Shorten is the hint for a full document. Reports on listed directives must stay, because without them
+// the directives would start again.
 const Shorten = "take the directives out of COMMS.md that you have taken or dropped, with their reports: their work and their records stay"
 
 // ErrFull means that the document has no room for the entry.
@@ -24,29 +24,28 @@ var ErrUnsound = errors.New("COMMS.md has no sound ## Directives and ## Reports;
 // The text may come from a model or a program: lines that would be headings or
 // conflict markers are indented by four spaces, CRLF and CR become LF, invalid
 // UTF-8 becomes U+FFFD, characters that Parse refuses become escapes like \x1b,
-// a text of which Markdown would show another thing is indented as a whole (see asText),
-// and what goes beyond MaxReportBytes is cut with a line that says so.
+// a text that Markdown would render differently is indented as a whole (see asText),
+// and a text over MaxReportBytes is cut, with a line that says so.
 type NewReport struct {
 	Time          time.Time // cut to seconds, UTC
 	Directive     string    // "D-1", or "-" for none
 	Status        Status
 	Text          string // any bytes
-	DirectiveHash string // Directive.Hash of what it answers, or ""
-	// Dropped says that the PM wants no more of the directive (REC-3): the newest commit
-	// of its work, or "-" where there was none; "" in every other report.
+	DirectiveHash string // Directive.Hash of the directive that it answers, or ""
+	// Dropped marks a report by which the PM drops the directive (REC-3). It is the newest commit
+	// of its work, or "-" if there is none; "" in every other report.
 	Dropped string
 }
 
-// NewQuestion is a question without its id, which Amend gives: it comes at the end of the
-// document, below `## Questions`, which is added where it is missing. For the rest it is as
-// NewReport.
+// NewQuestion is a question without its id. Amend appends it below `## Questions`, which it adds if
+// missing, at the end of the document. Otherwise it is like NewReport.
 type NewQuestion struct {
 	Time      time.Time // cut to seconds, UTC
 	Directive string    // "D-1", or "-" for none
 	Text      string    // any bytes
 }
 
-// space is what an entry may take, in bytes, and the line that says that it had no more.
+// space is the size limit of an entry, in bytes, and the line that marks a cut.
 type space struct {
 	most int
 	cut  string
@@ -73,8 +72,8 @@ func (q NewQuestion) append(data []byte, room space) (out []byte, id int, err er
 	return appendEntry(data, questions, q.Time, q.Directive, "\n", q.Text, room)
 }
 
-// appendEntry writes an entry behind the last one of part p; tail is what stands
-// between the directive in its heading and its text.
+// appendEntry adds an entry after the last one of part p. tail is the text between the directive in its
+// heading and its body.
 func appendEntry(data []byte, p part, t time.Time, directive, tail, text string, room space) ([]byte, int, error) {
 	if !validReference(directive) {
 		return nil, 0, fmt.Errorf("%s is neither a directive nor -", quote(directive))
@@ -95,12 +94,12 @@ func appendEntry(data []byte, p part, t time.Time, directive, tail, text string,
 	head := fmt.Sprintf("### %s %s %s%s", name(letters[p], id), t.Format(timeLayout), directive, tail)
 	body := fitted(text, room.most-len(head)-2, room.cut)
 	if strings.Count(head, "\n") > 1 && strings.HasPrefix(body, codeIndent) {
-		head += "\n" // else it would go on with the paragraph above
+		head += "\n" // otherwise the text would continue the paragraph above
 	}
 	return insert(data, p, s, head+body), id, nil
 }
 
-// parseSound is Parse for those who change a document.
+// parseSound parses a document in order to change it.
 func parseSound(data []byte) (*Document, error) {
 	if len(data) > MaxBytes {
 		return nil, ErrFull
@@ -112,11 +111,11 @@ func parseSound(data []byte) (*Document, error) {
 	return doc, nil
 }
 
-// insert puts an entry at the end of section s of data, with one blank line
-// before it and, where something follows, one behind it.
+// insert adds an entry at the end of section s of data, with one blank line before it and, if a section
+// follows, one after it.
 func insert(data []byte, p part, s section, entry string) []byte {
 	at := s.end
-	if s.line == 0 { // only Questions may be missing, and it is the last
+	if s.line == 0 { // only Questions, the last section, may be missing
 		at = len(data)
 		entry = headings[p] + "\n\n" + entry
 	}
@@ -132,7 +131,7 @@ func insert(data []byte, p part, s section, entry string) []byte {
 	return []byte(b.String())
 }
 
-// gap is what has to follow before so that a blank line ends it.
+// gap returns the newlines after which a text ends with a blank line.
 func gap(before string) string {
 	last := strings.TrimSuffix(before, "\n")
 	if last == before {

@@ -2,14 +2,14 @@ package comms
 
 import "strings"
 
-// bodyReader reads what stands below a directive's heading.
+// bodyReader parses the lines below a directive's heading.
 type bodyReader struct {
 	d    *Directive
 	f    *findings
 	goal strings.Builder
 	keys map[string]int  // option -> its line
-	open bool            // the last criterion may go on
-	text strings.Builder // of that criterion, so that 80,000 lines of it stay linear
+	open bool            // the last criterion may continue
+	text strings.Builder // of that criterion; a builder, so that 80,000 lines take linear time
 }
 
 // readBody fills d from the lines below its heading.
@@ -45,8 +45,8 @@ func (b *bodyReader) line(l line) {
 	b.goal.WriteByte('\n')
 }
 
-// continues reports whether a line below a criterion belongs to it. Only the
-// spaces decide, as in every Markdown list.
+// continues reports whether a line below a criterion belongs to it. As in Markdown lists, the
+// indentation decides.
 func continues(s string) bool {
 	if !strings.HasPrefix(s, "  ") && !strings.HasPrefix(s, "\t") || isBlank(s) {
 		return false
@@ -55,12 +55,12 @@ func continues(s string) bool {
 	return !isItem
 }
 
-// box is what a list item says of a check box.
+// box says whether a list item has a check box.
 type box int
 
 const (
 	notBox  box = iota
-	badBox      // one that a person would take for a check box
+	badBox      // looks like a check box to a person, but is malformed
 	goodBox     // `- [ ] text`
 )
 
@@ -68,12 +68,12 @@ const (
 type item struct {
 	indent int
 	marker byte
-	text   string // after marker, blanks and box
-	col    int    // of text, from 1
+	text   string // after the marker, blanks and check box
+	col    int    // column of text, from 1
 	box    box
 }
 
-// parseItem reads `- text`, and `*` and `+` for the mistakes that they are.
+// parseItem parses `- text`. It also parses items with `*` and `+`, so that they can be reported.
 func parseItem(s string) (item, bool) {
 	rest := strings.TrimLeft(s, " ")
 	it := item{indent: len(s) - len(rest)}
@@ -93,12 +93,12 @@ func parseItem(s string) (item, bool) {
 	return it, true
 }
 
-// boxOf judges a list item by its whole line and by its text.
+// boxOf classifies a list item by its line s and its text.
 func boxOf(s, text string) box {
 	after, found := cutMark(text)
 	switch {
 	case !found, strings.HasPrefix(after, "("), strings.HasPrefix(after, "["):
-		return notBox // also a link whose text is x
+		return notBox // such as a link with the text x
 	case isBlank(after):
 		return badBox
 	}
@@ -110,7 +110,7 @@ func boxOf(s, text string) box {
 	return badBox
 }
 
-// cutMark cuts off what a person would write for a check box.
+// cutMark cuts off a leading check box, in any form that people write.
 func cutMark(text string) (after string, found bool) {
 	for _, mark := range []string{"[ ]", "[x]", "[X]", "[]"} {
 		if after, found = strings.CutPrefix(text, mark); found {
@@ -120,7 +120,7 @@ func cutMark(text string) (after string, found bool) {
 	return "", false
 }
 
-// criterion takes `- [ ] text`; false leaves the line to the goal.
+// criterion parses `- [ ] text`; if it returns false, the line belongs to the goal.
 func (b *bodyReader) criterion(l line, it item) bool {
 	if it.box == badBox {
 		b.f.add(l.num, 1, ruleCriterion, "write \"- [ ] text (`command`)\", starting at column 1; "+indentHint,
@@ -133,7 +133,7 @@ func (b *bodyReader) criterion(l line, it item) bool {
 	return true
 }
 
-// endCriterion reads the command once the criterion's last line is known.
+// endCriterion parses the command after the criterion's last line.
 func (b *bodyReader) endCriterion() {
 	if !b.open {
 		return
@@ -150,8 +150,8 @@ func (b *bodyReader) endCriterion() {
 	}
 }
 
-// trailingCommand finds the command in backticks at the end of a criterion: what
-// a verifier runs must be what a person sees at the end of the line.
+// trailingCommand returns the command in backticks at the end of a criterion. It must be at the end, so
+// that a person sees which command the verifier runs.
 func trailingCommand(s string) (command string, found bool) {
 	s = strings.TrimSuffix(s, ".")
 	s, parenthesis := strings.CutSuffix(s, ")")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// addCircle is the finding of a circle, at its first member.
+// addCircle adds the finding of a cycle, at its first member.
 func (doc *Document) addCircle(f *findings, circle []int) {
 	if f.full() {
 		return
@@ -26,13 +26,13 @@ func (doc *Document) addCircle(f *findings, circle []int) {
 		"%s waits for itself and would never begin: %s -> %s", first.Name(), strings.Join(words, " -> "), first.Name())
 }
 
-// circles finds, in linear time and without recursion, one circle for every group of
-// directives that hold each other up, as places in doc.Directives: each followed by one
-// that it waits for, from the smallest id on.
+// circles finds one cycle for each group of directives that wait for each other. A cycle is a list of
+// indexes into doc.Directives: it begins at the smallest id, and each directive waits for the next. It
+// takes linear time and does not recurse.
 func (doc *Document) circles(states stateTable) [][]int {
 	next := doc.stuck(states)
 	const fresh = -1
-	walk := slices.Repeat([]int{fresh}, len(next)) // in which walk a directive was met
+	walk := slices.Repeat([]int{fresh}, len(next)) // the walk that visited a directive
 	var found [][]int
 	for start := range next {
 		at := start
@@ -53,11 +53,11 @@ func (doc *Document) circles(states stateTable) [][]int {
 	return found
 }
 
-// rotate lets a circle begin at another of its members.
+// rotate returns the cycle beginning at another member.
 func rotate(circle []int, at int) []int { return slices.Concat(circle[at:], circle[:at]) }
 
-// circlesOf says of one directive alone that it is in a circle: for who edits it, and sees
-// no finding at another place.
+// circlesOf reports the cycles that contain one directive, at that directive. A person who edits it sees
+// only findings there.
 func (doc *Document) circlesOf(id int) (f findings) {
 	for _, circle := range doc.circles(doc.states()) {
 		at := slices.IndexFunc(circle, func(i int) bool { return doc.Directives[i].ID == id })
@@ -68,9 +68,9 @@ func (doc *Document) circlesOf(id int) (f findings) {
 	return f
 }
 
-// stuck gives every directive that waits for ever the first one, of those that wait for
-// ever themselves, that it waits for; -1 for all others. It takes away, again and again,
-// who waits for nobody that is left.
+// stuck returns, for each directive that waits for ever, the first directive in its list that waits for
+// ever, too; -1 for all others. It repeatedly removes directives that wait for none of the rest
+// (Kahn's algorithm).
 func (doc *Document) stuck(states stateTable) []int {
 	n := len(doc.Directives)
 	place := make(map[string]int, n)
@@ -80,7 +80,7 @@ func (doc *Document) stuck(states stateTable) []int {
 		}
 	}
 	waits, waiters := make([][]int, n), make([][]int, n)
-	left, free := make([]int, n), []int(nil) // left: how many it waits for yet
+	left, free := make([]int, n), []int(nil) // left: how many directives it still waits for
 	for i, d := range doc.Directives {
 		if at, ok := place[d.Name()]; ok && at == i {
 			for _, name := range d.Options.After {

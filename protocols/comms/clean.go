@@ -12,24 +12,23 @@ const cutMarker = "\n(cut: a report holds at most 16 KiB, a question 2 KiB)"
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// fitted is a text as it stands in an entry, in at most so many bytes.
+// fitted lays out a text for an entry, in at most limit bytes.
 func fitted(s string, limit int, marker string) string {
 	for n := limit; ; {
 		text := asText(cutText(s, n, marker))
 		if len(text) <= limit || n <= 0 {
 			return text
 		}
-		n = min(n-1, n*limit/len(text)) // what is indented takes more
+		n = min(n-1, n*limit/len(text)) // indentation made the text longer
 	}
 }
 
-// cleanText makes any bytes into at most limit bytes of text that can stand in
-// an entry.
+// cleanText converts any bytes to at most limit bytes of text that an entry may contain.
 func cleanText(s string, limit int) string { return cutText(s, limit, cutMarker) }
 
 func cutText(s string, limit int, marker string) string {
 	limit = max(limit, len(marker))
-	// What a program printed can be gigabytes, and of this much enough remains.
+	// A program's output can be gigabytes; four times the limit leaves enough after cleaning.
 	source := s[:min(len(s), 4*limit)]
 	var b strings.Builder
 	for l := range strings.SplitSeq(lineEnds.Replace(strings.ToValidUTF8(source, "\ufffd")), "\n") {
@@ -54,8 +53,8 @@ func writeCleanLine(b *strings.Builder, l string) {
 	b.WriteByte('\n')
 }
 
-// reserved reports whether a line of an entry's text could be taken for more
-// than text: by Parse, or by a person who sees it rendered.
+// reserved reports whether a line of an entry's text would be more than text, to Parse or to a person
+// who reads it rendered.
 func reserved(l string) bool {
 	if conflictMarker(l) {
 		return true
@@ -67,8 +66,8 @@ func reserved(l string) bool {
 	return level(s) > 0 || s == "#" || strings.HasPrefix(s, "# ") || strings.HasPrefix(s, "#\t")
 }
 
-// shorten keeps at most n bytes of s, whole lines where that keeps at least half.
-// So the line that it does cut is long, and stays no heading if it was none.
+// shorten returns at most n bytes of s: whole lines, if these are at least half of n. So a line that it
+// cuts is long, and the cut cannot make it a heading.
 func shorten(s string, n int) string {
 	if len(s) <= n {
 		return s

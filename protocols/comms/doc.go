@@ -1,6 +1,6 @@
-// Package comms reads and changes COMMS.md, the one document in which the PM and the agent
-// talk, and decides what each of them may change (COMMS-1 to COMMS-4). It is pure: bytes in,
-// values and findings out; no git, no clock, no network.
+// Package comms parses and changes COMMS.md, the document in which the PM and the agent communicate,
+// and checks what each of them may change (COMMS-1 to COMMS-4). Its functions are pure: no git, no
+// clock, no network.
 //
 // # Grammar
 //
@@ -50,9 +50,9 @@
 // word there is a finding, so that a misspelt `max_iteration` cannot silently
 // lift a limit.
 //
-// "- after: D-3, D-7" lets a directive wait until those are closed, and "- priority: N" says
-// which of two is worked on first. What is waited for has to be listed as long as the one that
-// waits is not closed, and nothing may wait for itself, be it over others: comms/after.
+// "- after: D-3, D-7" makes a directive wait until those are closed; of two directives, the one with
+// the higher "- priority: N" is worked on first. A directive that is waited for must be listed until
+// the waiting one is closed, and cycles are findings: comms/after.
 //
 // # Text
 //
@@ -61,8 +61,8 @@
 // marks; not the two joiners that scripts and emoji need) are findings: this
 // file is part of every prompt, and what a PM cannot see must not be in it.
 //
-// What the agent says is prose, or indented by four spaces as a whole: Markdown shows it as it
-// stands then, and nothing in it hides or reorders what follows (comms/agent-text). Not held
-// are quotes and dashes, which some dialects draw otherwise, and what a site's generator
-// replaces before it reads Markdown, in code too.
+// The agent's text is either plain prose or indented by four spaces as a whole. Markdown then renders
+// it as written, and nothing in it can hide or reorder what follows (comms/agent-text). Two exceptions
+// are allowed: quotes and dashes, which some dialects render differently, and what a site generator
+// replaces before it parses Markdown, even in code.
 package comms
