@@ -21,8 +21,8 @@ const (
 // timeLayout is RFC 3339 in UTC, whole seconds.
 const timeLayout = "2006-01-02T15:04:05Z"
 
-// Document is COMMS.md as far as it could be read: entries whose id cannot be
-// read are left out. Entries keep the order of the file.
+// Document is the parsed COMMS.md, without entries whose id cannot be parsed. Entries keep the order of
+// the file.
 type Document struct {
 	Directives []Directive
 	Reports    []Report
@@ -35,7 +35,7 @@ type Document struct {
 type Directive struct {
 	ID       int
 	Title    diag.Untrusted
-	Goal     string      // all that is neither criterion nor option, blank lines around it trimmed
+	Goal     string      // everything but criteria and options, blank lines around it trimmed
 	Criteria []Criterion // in the order of the file
 	Options  Options
 	Line     int    // of the heading, from 1
@@ -45,7 +45,7 @@ type Directive struct {
 // Name is the directive's id as people and reports write it: "D-1".
 func (d Directive) Name() string { return name('D', d.ID) }
 
-// Directive is the one of a name, nil when there is none.
+// Directive returns the directive with a name, nil if there is none.
 func (d *Document) Directive(name string) *Directive {
 	for i := range d.Directives {
 		if d.Directives[i].Name() == name {
@@ -58,7 +58,7 @@ func (d *Document) Directive(name string) *Directive {
 // Criterion is one acceptance criterion (COMMS-2).
 type Criterion struct {
 	Text    string // all of it, the command included
-	Command string // "" when the Skeptic's evidence has to decide
+	Command string // "" if the Skeptic's evidence decides
 	Line    int    // from 1
 }
 
@@ -76,8 +76,8 @@ type Report struct {
 // Name is the report's id as people write it: "R-1".
 func (r Report) Name() string { return name('R', r.ID) }
 
-// Said is what the report says to a person: without the line that names the hash of the
-// directive, and without what lays it out for Markdown.
+// Said returns the report's text for a person, without the line with the directive's hash and without
+// the indentation for Markdown.
 func (r Report) Said() string {
 	text := r.Text
 	if first, rest, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "Directive: ") {

@@ -8,7 +8,7 @@ import (
 	"git-ward/internal/diag"
 )
 
-// entryReader reads one `### ` entry.
+// entryReader parses one `### ` entry.
 type entryReader struct {
 	raw  string
 	num  int  // line of the heading
@@ -41,7 +41,7 @@ func (r *entryReader) checkSize(what, rule string) {
 	}
 }
 
-// directive reads `### D-1: title` and the body; false when the id is unreadable.
+// directive parses `### D-1: title` and the body; it returns false if the id is malformed.
 func (r *entryReader) directive() (Directive, bool) {
 	d := Directive{Line: r.num, Raw: r.raw}
 	id, title, ok := strings.Cut(strings.TrimPrefix(r.head.text, "### "), ": ")
@@ -51,15 +51,14 @@ func (r *entryReader) directive() (Directive, bool) {
 		r.badHead(directives, r.head.text, 1)
 	}
 	if d.ID == 0 {
-		// What people write most: no title, no space, a space for the colon.
+		// The most common mistakes: no title, no space, a space instead of the colon.
 		d.ID = leadingID(r.head.text)
 	}
 	readBody(r, &d)
 	return d, d.ID != 0
 }
 
-// report reads `### R-1 <time> <D-n or -> <STATUS>`; false when the id is
-// unreadable.
+// report parses `### R-1 <time> <D-n or -> <STATUS>`; it returns false if the id is malformed.
 func (r *entryReader) report() (Report, bool) {
 	rep := Report{Line: r.num, Raw: r.raw, Text: r.text()}
 	words := r.words(reports, 4)
@@ -72,7 +71,7 @@ func (r *entryReader) report() (Report, bool) {
 	return rep, rep.ID != 0
 }
 
-// question reads `### Q-1 <time> <D-n or ->`; false when the id is unreadable.
+// question parses `### Q-1 <time> <D-n or ->`; it returns false if the id is malformed.
 func (r *entryReader) question() (Question, bool) {
 	q := Question{Line: r.num, Raw: r.raw, Text: r.text()}
 	words := r.words(questions, 3)
@@ -88,7 +87,7 @@ type word struct {
 	col  int
 }
 
-// words splits a heading at blanks; there must be want of them.
+// words splits a heading at blanks. It is a finding if there are not exactly want words.
 func (r *entryReader) words(p part, want int) []word {
 	s := r.head.text
 	if !strings.HasPrefix(s, "### ") {
@@ -138,7 +137,7 @@ func (r *entryReader) time(p part, ws []word) time.Time {
 		return time.Time{}
 	}
 	t, err := time.Parse(timeLayout, ws[1].text)
-	// time.Parse lets fractions and short hours pass.
+	// time.Parse also accepts fractions and one-digit hours.
 	if err != nil || t.Format(timeLayout) != ws[1].text {
 		r.badHead(p, ws[1].text, ws[1].col)
 		return time.Time{}

@@ -8,24 +8,23 @@ import (
 	"git-ward/internal/diag"
 )
 
-// MaxExcerpt bounds what a worker's prompt has of COMMS.md, in bytes (AGT-2): a document that
-// is no longer is told whole.
+// MaxExcerpt bounds the part of COMMS.md in a worker's prompt, in bytes (AGT-2). A document that fits is
+// included whole.
 const MaxExcerpt = 16 << 10
 
-// What an excerpt has room for, in bytes. Reports and questions take what the rest leaves of
-// MaxExcerpt.
+// The limits of an excerpt's parts, in bytes. Reports and questions get the rest of MaxExcerpt.
 const (
 	excerptPreamble  = 1 << 10
 	excerptDirective = 6 << 10
-	excerptAfter     = 512     // of each directive that this one comes after
-	excerptBefore    = 2 << 10 // of all of those
-	excerptOthers    = 2 << 10 // a line each
+	excerptAfter     = 512     // each directive in `- after:`
+	excerptBefore    = 2 << 10 // all of those
+	excerptOthers    = 2 << 10 // one line for each other directive
 	excerptTitle     = 80
 )
 
-// Excerpt is what the worker of a directive is told of COMMS.md: all of it where it is short,
-// else what concerns the directive, a line for each other one, the newest first, and the
-// commands that show the rest, which is read at a ref of the worker's clone.
+// Excerpt returns the part of COMMS.md for the prompt of a directive's worker: all of a short document,
+// else the directive, its reports and questions, one line for each other directive, newest first, and
+// the commands that show the rest. ref is the ref in the worker's clone that has COMMS.md.
 func Excerpt(data []byte, directive, ref string) string {
 	if len(data) <= MaxExcerpt {
 		return string(data)
@@ -48,14 +47,14 @@ func Excerpt(data []byte, directive, ref string) string {
 
 type excerpt struct {
 	doc    *Document
-	name   string // of the directive that it is for
+	name   string // the worker's directive
 	states stateTable
 	text   strings.Builder
 }
 
 func (x *excerpt) add(text string) { x.text.WriteString(text) }
 
-// directives are the one that it is for, those that it comes after, and a line for each other.
+// directives writes the worker's directive, those in its `- after:`, and one line for each other.
 func (x *excerpt) directives() {
 	d := x.doc.Directive(x.name)
 	if d == nil {
@@ -80,7 +79,7 @@ func (x *excerpt) directives() {
 	x.others(told)
 }
 
-// others are the directives that are not told otherwise, the newest first.
+// others writes one line for each directive not in told, newest first.
 func (x *excerpt) others(told map[string]bool) {
 	var b strings.Builder
 	lines, left := 0, 0
@@ -106,8 +105,8 @@ func (x *excerpt) others(told map[string]bool) {
 	x.add("\n")
 }
 
-// about are the reports and questions on the directive that there is room for, in the order of
-// the document. The newest ones say most, and a question as much as a report.
+// about returns the newest reports and questions on the directive that fit, in the order of the
+// document.
 func (x *excerpt) about() (reported, asked []string) {
 	room := MaxExcerpt - x.text.Len() - len(headings[reports]+headings[questions]+"\n\n\n\n")
 	for _, e := range x.entries() {
@@ -131,7 +130,7 @@ type said struct {
 	question bool
 }
 
-// entries are those on the directive, the newest first.
+// entries returns the reports and questions on the directive, newest first.
 func (x *excerpt) entries() (list []said) {
 	r, q := len(x.doc.Reports)-1, len(x.doc.Questions)-1
 	for r >= 0 || q >= 0 {
@@ -161,8 +160,8 @@ func (x *excerpt) section(heading string, entries []string) {
 	}
 }
 
-// cutLines is a text of at most so many bytes, in whole lines where they are not very long; the
-// last says that it was cut.
+// cutLines cuts a text to size bytes, at a line's end unless lines are very long. Its last line then says
+// that it was cut.
 func cutLines(text string, size int) string {
 	if len(text) <= size {
 		return text

@@ -41,10 +41,10 @@ const (
 	ruleNoResidual  = "comms/no-residual"
 )
 
-// indentHint is the way out for a line that only looks like grammar.
+// indentHint is the hint for a line that only looks like grammar.
 const indentHint = "to keep it as text, indent the line by four spaces"
 
-// findings collects what Parse has to say, at most MaxFindings of it.
+// findings collects at most MaxFindings findings.
 type findings []diag.Diagnostic
 
 // add records an error at line:col; col 0 means the whole line, line 0 the file.
@@ -52,13 +52,12 @@ func (f *findings) add(line, col int, rule, hint, format string, args ...any) {
 	f.append(diag.Error, line, col, rule, hint, format, args)
 }
 
-// warn records what does not refuse. Parse warns last, so that warnings can
-// never crowd out an error.
+// warn records a warning. Parse warns last, so that warnings cannot crowd out errors.
 func (f *findings) warn(line int, rule, hint, format string, args ...any) {
 	f.append(diag.Warning, line, 0, rule, hint, format, args)
 }
 
-// full reports whether there is no use in making another finding.
+// full reports whether further findings would be dropped.
 func (f *findings) full() bool { return len(*f) >= MaxFindings }
 
 func (f *findings) append(s diag.Severity, line, col int, rule, hint, format string, args []any) {
@@ -74,8 +73,8 @@ func (f *findings) append(s diag.Severity, line, col int, rule, hint, format str
 	})
 }
 
-// quote shows text of the document in a message, cut where it gets long: 1,000
-// findings must not hold 1,000 copies of a long line.
+// quote quotes text of the document in a message. It cuts long text, so that 1,000 findings do not hold
+// 1,000 copies of a long line.
 func quote(s string) string {
 	const limit = 60
 	if len(s) <= limit {
@@ -88,7 +87,7 @@ func quote(s string) string {
 	return strconv.Quote(s[:cut] + "...")
 }
 
-// nearestHint names the likeliest of the words that would do, or all of them.
+// nearestHint suggests the most similar candidate, or lists all.
 func nearestHint(word string, candidates []string) string {
 	if near := diag.Nearest(word, candidates); near != "" {
 		return `did you mean "` + near + `"?`

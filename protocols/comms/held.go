@@ -9,20 +9,20 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Held says of criteria that stand on the host alone how many there are, and the SHA-256 of
-// what is held out, in hex (PROOF-5). Zero for none.
+// Held is the number of held-out criteria, which only the host has, and the SHA-256 of everything held
+// out, in hex (PROOF-5). Its zero value means none.
 type Held struct {
 	Count  int
 	SHA256 string
 }
 
-// keyHeld is the key by which a directive names them.
+// keyHeld is the key of the option for held-out criteria.
 const keyHeld = "held"
 
-// MaxHeld is how many criteria a PM may hold out of one directive.
+// MaxHeld bounds the held-out criteria of one directive.
 const MaxHeld = 100
 
-// held takes `COUNT SHA256`.
+// held parses `COUNT SHA256`.
 func (v *valueReader) held(to *Held) {
 	count, sum, _ := strings.Cut(v.text, " ")
 	n, err := strconv.Atoi(count)
@@ -33,7 +33,8 @@ func (v *valueReader) held(to *Held) {
 	*to = Held{n, sum}
 }
 
-// CriteriaOf reads a text that has only criteria, each with a command. An empty text has none.
+// CriteriaOf parses a text of criteria, each with a command; anything else is an error. An empty text
+// has none.
 func CriteriaOf(text string) ([]Criterion, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -57,11 +58,11 @@ func CriteriaOf(text string) ([]Criterion, error) {
 	return list, nil
 }
 
-// Holding is the change that records what the PM holds out of a directive. It replaces an
-// earlier one, and changes the directive's hash.
+// Holding is the change that records what the PM holds out of a directive. It replaces an earlier record
+// and changes the directive's hash.
 type Holding struct {
 	Directive string // "D-1"
-	Held      Held   // zero: nothing any more
+	Held      Held   // zero to hold out nothing
 }
 
 func (c Holding) amend(data []byte, _ Room) (Amended, error) {

@@ -13,22 +13,22 @@ import (
 // or blob, the path needs another include (PROOF-1).
 type Included struct {
 	Path string
-	Mode string // as git has it: 100644, 100755, 120000, 160000; 000000 for a path that goes
-	Blob string // id; all zeros for a path that goes
+	Mode string // git's mode: 100644, 100755, 120000, 160000; 000000 for a deleted path
+	Blob string // object id; all zeros for a deleted path
 }
 
-// maxIncluded bounds what one directive includes: of more, a glob says it.
+// maxIncluded bounds the included paths of one directive. For more, the PM can write a glob.
 const maxIncluded = 1000
 
-// line is the option by which a directive says it.
+// line returns the option's line in a directive.
 func (i Included) line() string {
 	return "- " + keyInclude + ": " + i.Mode + " " + i.Blob + " " + QuotePath(i.Path)
 }
 
-// includedModes are the modes that may be named.
+// includedModes are the allowed modes.
 var includedModes = []string{"100644", "100755", "120000", "160000", "000000"}
 
-// include takes `MODE BLOB PATH`, one of several lines.
+// include parses `MODE BLOB PATH`. The option may be repeated.
 func (v *valueReader) include(to *[]Included) {
 	mode, rest, _ := strings.Cut(v.text, " ")
 	blob, quoted, _ := strings.Cut(rest, " ")
@@ -53,7 +53,7 @@ func QuotePath(path string) string {
 	return quoted
 }
 
-// UnquotePath reads what QuotePath wrote.
+// UnquotePath reverses QuotePath.
 func UnquotePath(text string) (string, error) {
 	if !strings.HasPrefix(text, `"`) {
 		return text, nil
@@ -61,17 +61,17 @@ func UnquotePath(text string) (string, error) {
 	return strconv.Unquote(text)
 }
 
-// isWordOnClaim reports whether a line of a directive says something of a claim: what it
-// includes, that guards are enough, or that it may change nothing.
+// isWordOnClaim reports whether a line of a directive is a decision on a claim: an included path, that
+// guards are enough, or that nothing need be changed.
 func isWordOnClaim(line string) bool {
 	return slices.ContainsFunc([]string{keyInclude, keyGuards, keyMayHold}, func(key string) bool { return strings.HasPrefix(line, "- "+key+":") })
 }
 
-// withoutWords is a directive's text without the PM's words on a claim, which do not count as
-// a changed text.
+// withoutWords removes the PM's decisions on a claim from a directive, because they do not change its
+// hash.
 func withoutWords(raw string) string { return withoutLines(raw, isWordOnClaim) }
 
-// withoutLines is a directive's text without some of its lines.
+// withoutLines removes lines for which goes is true from a directive.
 func withoutLines(raw string, goes func(line string) bool) string {
 	var b strings.Builder
 	for line := range strings.Lines(raw) {
@@ -126,7 +126,7 @@ func (c Inclusion) amend(data []byte, _ Room) (Amended, error) {
 	})
 }
 
-// amendDirective gives a directive another text.
+// amendDirective replaces a directive's text.
 func amendDirective(data []byte, name string, text func(*Directive) string) (Amended, error) {
 	doc, err := parseSound(data)
 	if err != nil {

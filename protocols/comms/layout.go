@@ -2,7 +2,7 @@ package comms
 
 import "strings"
 
-// part is where in the document a line stands.
+// part is a section of the document, or the preamble.
 type part int
 
 const (
@@ -32,19 +32,18 @@ func partNamed(heading string) part {
 	return preamble
 }
 
-// layout is where the parts and entries of a document lie, in bytes of src. All
-// that changes or compares documents works on it, so that what it does not mean
-// to change stays byte-identical.
+// layout has the byte offsets of the parts and entries in src. Code that changes or compares documents
+// uses them, so that everything else stays byte-identical.
 type layout struct {
 	src   string
-	sound bool // the parts stand once and in order: offsets can be trusted
+	sound bool // each part occurs once and in order, so that offsets are valid
 	parts [numParts]section
 }
 
 // section is one part; line 0 means that the document has none.
 type section struct {
 	line       int // of its heading
-	start, end int // from its heading to the next section's
+	start, end int // from its heading to the next section's heading
 	entries    []entry
 }
 
@@ -52,13 +51,13 @@ type section struct {
 type entry struct {
 	line       int
 	start, end int
-	id         int // 0 when it cannot be read
+	id         int // 0 if malformed
 }
 
-// raw is the entry from its heading through its last non-blank line, LF ended.
+// raw returns the entry from its heading through its last non-blank line, with a final LF.
 func (l *layout) raw(e entry) string {
 	s := strings.TrimRight(l.src[e.start:e.end], " \t\r\n")
-	// The last line is kept whole, the spaces at its end included.
+	// Keep the last line whole, with its trailing spaces.
 	end := e.start + len(s)
 	if i := strings.IndexByte(l.src[end:e.end], '\n'); i >= 0 {
 		return l.src[e.start : end+i+1]
@@ -66,7 +65,7 @@ func (l *layout) raw(e entry) string {
 	return l.src[e.start:e.end] + "\n"
 }
 
-// head is the section above its first entry, without blank lines at its end.
+// head returns the section up to its first entry, without trailing blank lines.
 func (l *layout) head(p part) string {
 	s := l.parts[p]
 	end := s.end

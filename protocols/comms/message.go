@@ -14,17 +14,16 @@ import (
 	"git-ward/protocols/jsondoc"
 )
 
-// Message is a report or a question on its way into COMMS.md (MANY-2): the agent leaves it
-// on its unit's record, where nobody else writes, and the host folds it in. The document's
-// ids are given then.
+// Message is a report or question for COMMS.md (MANY-2). The agent writes it to its unit's record, where
+// nobody else writes. The host folds it into the document, and gives it an id then.
 type Message struct {
 	Version   int    `json:"version"`
 	Kind      Kind   `json:"kind"`
 	Time      string `json:"time"` // RFC 3339, UTC, whole seconds
 	Directive string `json:"directive"`
 	Status    Status `json:"status,omitempty"`         // of a report
-	Hash      string `json:"directive_hash,omitempty"` // of a report: Directive.Hash of what it answers
-	Text      string `json:"text"`                     // as it is to stand in the document
+	Hash      string `json:"directive_hash,omitempty"` // of a report: Directive.Hash of the directive that it answers
+	Text      string `json:"text"`                     // for the document
 }
 
 // Kind is what a message becomes.
@@ -41,12 +40,12 @@ const (
 	// JSON may double that.
 	MaxMessageBytes = 48 << 10
 	messageVersion  = 1
-	// messageHead is room for what stands above a message's text in an entry.
+	// messageHead is room for the lines above a message's text in an entry.
 	messageHead = 256
 )
 
-// Message is the report on its way. Errors: a field that AppendReport refuses, or Dropped,
-// which only people say.
+// Message returns the report as a message. It is an error if Amend would refuse a field, or if Dropped
+// is set, because only people drop directives.
 func (r NewReport) Message() (Message, error) {
 	if r.Dropped != "" {
 		return Message{}, errors.New("only people drop a directive")
@@ -55,14 +54,14 @@ func (r NewReport) Message() (Message, error) {
 	return m, m.check()
 }
 
-// Message is the question on its way. Errors: a field that AppendQuestion refuses.
+// Message returns the question as a message. It is an error if Amend would refuse a field.
 func (q NewQuestion) Message() (Message, error) {
 	m := Message{Version: messageVersion, Kind: KindQuestion, Time: q.Time.UTC().Format(timeLayout), Directive: q.Directive, Text: cleanText(q.Text, MaxQuestionBytes-messageHead)}
 	return m, m.check()
 }
 
-// ParseMessage reads a message strictly: it is what Format writes, byte for byte, so that
-// nothing in it is cleaned, cut or left out on its way into the document.
+// ParseMessage parses a message strictly: it must be byte for byte what Format writes, so that nothing
+// in it is cleaned, cut or dropped when it is folded.
 func ParseMessage(data []byte) (Message, error) {
 	var m Message
 	if len(data) > MaxMessageBytes {
@@ -118,19 +117,19 @@ func (m Message) check() error {
 	return nil
 }
 
-// When is the message's time, by its author's clock.
+// When returns the message's time, by its author's clock.
 func (m Message) When() time.Time {
 	t, _ := time.Parse(timeLayout, m.Time)
 	return t
 }
 
-// rendered is what a message becomes in a document.
+// rendered is the entry that a message becomes.
 type rendered struct {
 	report   Report
 	question Question
 }
 
-// entry renders a message as it will be read in the document, but for its id and line.
+// entry renders a message as Parse would read it from the document, except for id and line.
 func (m Message) entry() (r rendered, err error) {
 	a, err := Amend([]byte(Empty), m, Whole)
 	if err != nil {
@@ -148,14 +147,14 @@ func (m Message) entry() (r rendered, err error) {
 	return r, nil
 }
 
-// Report is the report that a message becomes, without its id; ok is false for a question.
+// Report returns the report that a message becomes, without its id; ok is false for a question.
 func (m Message) Report() (r Report, ok bool) {
 	entry, err := m.entry()
 	return entry.report, err == nil && m.Kind == KindReport
 }
 
-// Has reports whether the document has the entry that the message becomes, under whatever
-// id, or what Share made of it for lack of room: who folds twice, folds once.
+// Has reports whether the document has the message's entry, under any id, whole or cut by Share. So a
+// message that is folded twice appears once.
 func (doc *Document) Has(m Message, where string) bool {
 	entry, err := m.entry()
 	if err != nil {
@@ -175,22 +174,22 @@ func (doc *Document) Has(m Message, where string) bool {
 	})
 }
 
-// Is reports whether a question of the document says what q says: it is laid out there, and
+// Is reports whether old, a question in a document, is the entry of q, which may have been indented and
 // cut.
 func (q NewQuestion) Is(old Question) bool {
 	m, err := q.Message()
 	return err == nil && old.Directive == q.Directive && asText(m.Text) == asText(trimBlankLines(old.Text))
 }
 
-// WithIncident is a report's text that names an incident, of which a document has one report at most.
+// WithIncident adds a line to a report's text that names an incident. A document has at most one report
+// of an incident.
 func WithIncident(text, incident string) string {
 	return strings.TrimRight(text, "\n") + "\n\n" + incidentLine(incident) + "\n"
 }
 
-// HasIncident reports whether the document already has a report of the same incident on the
-// same directive, and for the watcher's incidents only by the watcher. An agent may write any
-// line into its own reports, and that counts neither for another directive nor for the
-// watcher.
+// HasIncident reports whether the document has a report of the same incident on the same directive. An
+// agent can write such a line into its own reports, so reports by the watcher and by others are never
+// compared with each other.
 func (doc *Document) HasIncident(of NewReport, incident string) bool {
 	return slices.ContainsFunc(doc.Reports, func(r Report) bool {
 		return r.Directive == of.Directive && r.Status.watchers() == of.Status.watchers() && r.HasLine(incidentLine(incident))

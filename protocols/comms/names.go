@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// name writes an id as people do: "D-12".
+// name formats an id: "D-12".
 func name(letter byte, id int) string { return string(letter) + "-" + strconv.Itoa(id) }
 
-// parseName reads "D-12" and the like; 0 when it is not a name.
+// parseName parses a name such as "D-12"; it returns 0 for any other text.
 func parseName(s string, letter byte) int {
 	if len(s) < 3 || s[0] != letter || s[1] != '-' {
 		return 0
@@ -16,7 +16,7 @@ func parseName(s string, letter byte) int {
 	return parseID(s[2:])
 }
 
-// parseID reads a decimal from 1 to MaxID without leading zeros, else gives 0.
+// parseID parses a decimal from 1 to MaxID without leading zeros; it returns 0 for any other text.
 func parseID(s string) int {
 	if len(s) == 0 || len(s) > 9 || s[0] == '0' {
 		return 0
@@ -30,7 +30,7 @@ func parseID(s string) int {
 	return id
 }
 
-// leadingID is the id that a malformed directive heading most likely means.
+// leadingID guesses the id of a malformed directive heading.
 func leadingID(head string) int {
 	s := strings.TrimLeft(head, "# \t")
 	if len(s) < 2 {
@@ -44,5 +44,5 @@ func leadingID(head string) int {
 	return parseID(s[:n])
 }
 
-// validReference reports whether s is what a report says of its directive.
+// validReference reports whether s is a directive's name or "-".
 func validReference(s string) bool { return s == "-" || parseName(s, 'D') != 0 }

@@ -7,20 +7,18 @@ import (
 	"strings"
 )
 
-// Hash names the directive as it stands: lowercase hex SHA-256 of Raw, that is
-// of the bytes from `### D-` through the end of the last line that holds more
-// than blanks, with exactly one LF behind it even where the file has none
-// (COMMS-3). Blank lines below a directive are not part of it, so adding another
-// one below changes no hash; every other byte is.
+// Hash identifies the directive's text: the SHA-256, in lower-case hex, of the bytes from `### D-`
+// through the last non-blank line, with exactly one final LF even if the file has none (COMMS-3). The
+// PM's decisions on a claim (isWordOnClaim) are left out. Blank lines below a directive do not count,
+// so that adding another directive changes no hash.
 func (d Directive) Hash() string {
 	sum := sha256.Sum256([]byte(withoutWords(d.Raw)))
 	return hex.EncodeToString(sum[:])
 }
 
-// DirectiveHash is the hash of the directive that the report answers: the first
-// line of its text of the form `Directive: <64 lowercase hex digits>`, with or
-// without `sha256:` before the digits; "" when there is none (COMMS-3). Not
-// the last, so that text of a model below the line cannot replace it.
+// DirectiveHash returns the hash of the directive that the report answers, from the first line of its
+// text of the form `Directive: <64 lowercase hex digits>`, with or without `sha256:` before the digits;
+// "" if there is none (COMMS-3). The first line counts, so that a model's text below cannot replace it.
 func (r Report) DirectiveHash() string {
 	for line := range strings.SplitSeq(r.Text, "\n") {
 		rest, ok := strings.CutPrefix(line, "Directive:")
@@ -37,20 +35,20 @@ func (r Report) DirectiveHash() string {
 // droppedKey begins the line of a report that drops its directive.
 const droppedKey = "Dropped: "
 
-// Dropped reports whether the report drops its directive as it stood then; NewReport.Dropped
-// writes such a report.
+// Dropped reports whether the report drops its directive, in the text that the directive had then.
+// NewReport.Dropped writes such a report.
 func (r Report) Dropped() bool {
 	first, rest, _ := strings.Cut(r.Text, "\n")
 	return r.Status == Done && strings.HasPrefix(first, "Directive:") && strings.HasPrefix(rest, droppedKey)
 }
 
-// Dropped reports whether a report drops the directive as it stands.
+// Dropped reports whether a report drops the directive's present text.
 func (doc *Document) Dropped(d Directive) bool {
 	hash := d.Hash()
 	return slices.ContainsFunc(doc.Reports, func(r Report) bool { return r.drops(d.Name(), hash) })
 }
 
-// drops reports whether the report drops a directive of this text.
+// drops reports whether the report drops the directive with this name and hash.
 func (r Report) drops(name, hash string) bool {
 	return r.Directive == name && r.Dropped() && r.DirectiveHash() == hash
 }
@@ -71,7 +69,7 @@ const (
 
 func (s State) String() string { return [...]string{"open", "suspended", "closed"}[s] }
 
-// stateTable is the state of every version of a directive that a report names.
+// stateTable has the state of every version of a directive that a report names.
 type stateTable map[version]State
 
 type version struct{ directive, hash string }
@@ -93,22 +91,21 @@ func (doc *Document) states() stateTable {
 
 func (t stateTable) of(d Directive) State { return t[version{d.Name(), d.Hash()}] }
 
-// State is the state of one directive of the document. An ACTIVE unit of work
-// opens a suspended directive again (COMMS-3); its caller knows units, this
-// package does not.
+// State returns a directive's state. An ACTIVE unit of work reopens a suspended directive (COMMS-3);
+// callers must check that, because this package does not know units.
 func (doc *Document) State(d Directive) State { return doc.states().of(d) }
 
-// Said is what a document records of a directive besides its text.
+// Said is what a document says about a directive besides its text.
 type Said struct {
-	Hash    string // of its text; "" where it is not listed
+	Hash    string // of its text; "" if it is not listed
 	State   State
 	Dropped bool     // a report drops this text
 	Waits   []string // see Document.Waits
-	Newest  *Report  // of whatever text of it; nil for none
+	Newest  *Report  // the newest report, on any version of its text; nil for none
 }
 
-// Said returns this for every directive that is listed or has a report, by name. It reads the
-// reports once, for callers that ask about many.
+// Said returns a Said for every directive that is listed or has a report, by name. It reads the reports
+// once, for callers that ask about many directives.
 func (doc *Document) Said() map[string]Said {
 	states, waits := doc.states(), doc.waiting()
 	list := make(map[string]Said, len(doc.Directives))
@@ -126,8 +123,8 @@ func (doc *Document) Said() map[string]Said {
 	return list
 }
 
-// Open lists the directives that wait for work, in the order of Compare (COMMS-3,
-// MANY-1). Some may wait for others first: see Said.
+// Open lists the open directives in the order of Compare (COMMS-3, MANY-1). Some of them may still wait
+// for others: see Said.
 func (doc *Document) Open() []Directive {
 	states := doc.states()
 	var list []Directive
