@@ -8,8 +8,8 @@ import (
 // Certificate is a way in which a loop may halt (003, section 3).
 type Certificate string
 
-// The certificates that a directive may declare. TIMEOUT and BACKPRESSURE come
-// of themselves and are never declared.
+// The certificates that a directive may declare. TIMEOUT and BACKPRESSURE apply to every directive and
+// are never declared.
 const (
 	Exact     Certificate = "EXACT"
 	Converged Certificate = "CONVERGED"
@@ -32,15 +32,15 @@ type Options struct {
 	Rung         int           // 641, 274177 or 65537
 	Frozen       []string      // globs relative to the root of the tree
 	Work         []string      // globs, as Frozen: what is work (PROOF-1)
-	Included     []Included    // what is work beside it, by path and blob (PROOF-1)
+	Included     []Included    // paths that also are work, each with its blob (PROOF-1)
 	Held         Held          // criteria that are held out (PROOF-5)
-	Guards       string        // guardsEnough, where criteria that held before the work are enough (PROOF-3)
-	MayHold      string        // mayHoldYes, where the criteria may hold before any work (PROOF-3)
-	Alone        string        // aloneYes, where no command may run beside another of the same verdict (PROOF-3)
+	Guards       string        // guardsEnough if criteria that held before the work are enough (PROOF-3)
+	MayHold      string        // mayHoldYes if the criteria may hold before any work (PROOF-3)
+	Alone        string        // aloneYes if commands of a verdict may not run in parallel (PROOF-3)
 	Breaks       string        // command that breaks the project's tests, for a control, without backticks (PROOF-3)
 	After        []string      // the directives that it waits for, as "D-3"; see Document.Waits (MANY-1)
 	Priority     int           // -1000..1000: of two, the higher one is worked on first; see Compare (MANY-1)
-	Unknowns     []string      // a line each: what the PM knows that nobody here knows; orientation searches for it (ORI-1)
+	Unknowns     []string      // open questions, one per line; orientation searches for them (ORI-1)
 
 	// The budget, in 003's names; each at least 1.
 	MaxIterations            int // iterations
@@ -48,7 +48,7 @@ type Options struct {
 	MaxSecondsPerIteration   int // seconds
 	MaxTotalSeconds          int // seconds
 	MaxTotalToolCalls        int // calls
-	// Of the models, in all units of the directive; the host's gateway counts (LOOP-4).
+	// Limits for the models over all units of the directive, by the gateway's count (LOOP-4).
 	MaxTokens int    // tokens
 	MaxCost   string // dollars, a decimal as written
 }
@@ -67,7 +67,7 @@ func (d Directive) Applicable() []Certificate {
 	return nil
 }
 
-// optionTable is every key with what takes its value.
+// optionTable has each key with the parser of its value.
 var optionTable = []struct {
 	key string
 	set func(v *valueReader, o *Options)
@@ -111,8 +111,8 @@ const keyAfter = "after"
 // one criterion of a directive must.
 const ExampleCriterion = "- [ ] it greets (`grep -q hello greeting.txt`)"
 
-// keyGuards is the key by which the PM says that a claim needs no criterion that the work
-// alone made hold; guardsEnough is its one value.
+// keyGuards is the key by which the PM accepts claims whose criteria all held before the work;
+// guardsEnough is its only value.
 const (
 	keyGuards    = "guards"
 	guardsEnough = "enough"
@@ -125,8 +125,8 @@ const (
 	mayHoldYes = "yes"
 )
 
-// aloneYes is the one value of the key by which the PM says that commands want the machine to
-// themselves, as those do that measure time.
+// aloneYes is the only value of the key that forbids running commands in parallel, for commands such as
+// those that measure time.
 const aloneYes = "yes"
 
 // The keys that may stand in more than one line.
@@ -135,8 +135,7 @@ const (
 	keyInclude = "include"
 )
 
-// keyAdditions is a key of earlier versions, which says nothing any more: old directives
-// stay readable.
+// keyAdditions is a key of earlier versions. It has no effect, but old directives stay valid.
 const keyAdditions = "additions"
 
 // Keys lists the keys that a directive may set, in the order of the manual.
@@ -196,7 +195,7 @@ func (b *bodyReader) option(l line, it item) bool {
 
 func (b *bodyReader) unknownKey(l line, it item, key string) {
 	if b.f.full() {
-		return // looking for the nearest key is what costs here
+		return // searching for the nearest key is expensive
 	}
 	b.f.add(l.num, it.col, ruleKey, nearestHint(key, Keys())+"; "+indentHint,
 		"%s is not an option of a directive", quote(key))

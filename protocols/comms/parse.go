@@ -29,8 +29,8 @@ func read(data []byte) *Document {
 	return doc
 }
 
-// checkLines judges what can be seen in a line alone. CRLF is one finding: it is
-// one mistake, of an editor, on every line.
+// checkLines checks each line by itself. CRLF is one finding for the file, because an editor makes this
+// mistake on every line.
 func (f *findings) checkLines(src string) {
 	crlf := false
 	for l := range lines(src, 0, len(src), 1) {
@@ -108,8 +108,7 @@ func (doc *Document) checkOrder(f *findings, p part, rule string) {
 	}
 }
 
-// warn says what a push may do and will still regret. Closed directives are
-// history and not warned about.
+// warn adds warnings about directives that are valid but probably a mistake. It skips closed ones.
 func (doc *Document) warn(f *findings) {
 	states := doc.states()
 	for _, d := range doc.Directives {

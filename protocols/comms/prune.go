@@ -20,8 +20,7 @@ func (r Range) String() string {
 	return name('R', r.First) + ".." + name('R', r.Last)
 }
 
-// PruneTrailer is the commit trailer by which the agent says what it pruned
-// (COMMS-4).
+// PruneTrailer is the commit trailer that lists the reports that the agent pruned (COMMS-4).
 const PruneTrailer = "Comms-Prune"
 
 // maxRanges bounds what one commit message can ask for.
@@ -52,7 +51,7 @@ func ParsePrune(message string) ([]Range, error) {
 	return ranges, nil
 }
 
-// lastParagraph is where git looks for trailers: never the subject.
+// lastParagraph returns the paragraph in which git looks for trailers, never the subject.
 func lastParagraph(message string) string {
 	last, paragraphs, blank := 0, 0, true
 	for l := range lines(message, 0, len(message), 1) {
@@ -77,7 +76,7 @@ func parseRange(s string) (Range, bool) {
 	return r, 0 < r.First && r.First <= r.Last
 }
 
-// PruneTrailers are the lines that a commit says so by.
+// PruneTrailers returns the trailers for removed reports.
 func PruneTrailers(removed []Range) string {
 	removed = slices.Clone(removed)
 	slices.SortFunc(removed, func(a, b Range) int { return a.First - b.First })

@@ -6,10 +6,9 @@ import (
 	"git-ward/internal/diag"
 )
 
-// MaxAnswers is what Reports and Questions may take together of the document, in bytes
-// (COMMS-5): the rest of MaxBytes is the PM's, so that no agent keeps directives out.
-// Where they take that, the watcher may report for a while: up to MaxWatched, because what
-// it reports is an agent's doing, too.
+// MaxAnswers bounds Reports and Questions together, in bytes (COMMS-5). The rest of MaxBytes is the PM's,
+// so that no agent can keep directives out. The watcher may exceed MaxAnswers up to MaxWatched; it has
+// a limit because an agent causes its reports.
 const (
 	MaxAnswers = 192 << 10
 	MaxWatched = 224 << 10
@@ -20,7 +19,7 @@ const (
 	ruleRoom      = "comms/room"
 )
 
-// answers is what Reports and Questions take, headings included.
+// answers returns the bytes of Reports and Questions, headings included.
 func (doc *Document) answers() int {
 	size := 0
 	for _, p := range []part{reports, questions} {

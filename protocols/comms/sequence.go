@@ -1,12 +1,11 @@
 package comms
 
-// maxJump is how far ids may jump between two entries: more than a document can
-// hold. Without it one entry could take the last id and end all reporting.
+// maxJump bounds the difference between the ids of two entries. It is more than the entries of any
+// document. Without it, one entry could use the last id, and no report could follow.
 const maxJump = MaxBytes / len("### Q-1 2026-11-21T09:00:00Z -\n")
 
-// sequence compares the entries of part p: old ones must stand unedited and in
-// order, new ones below them with larger ids. It returns the old entries that are
-// gone from their place and the entries that are new.
+// sequence compares the entries of part p: old ones must be unedited and in order, and new ones follow
+// them with larger ids. It returns the removed and the added entries.
 func (c *agentCheck) sequence(p part, rule string) (removed, added []entry) {
 	old, new := &c.old.layout, &c.new.layout
 	if old.head(p) != new.head(p) {
@@ -18,7 +17,7 @@ func (c *agentCheck) sequence(p part, rule string) (removed, added []entry) {
 	for i, e := range entries {
 		place[e.id] = i
 	}
-	next := 0 // all of new before it is accounted for
+	next := 0 // index of the first entry of new that is not yet accounted for
 	for _, e := range old.parts[p].entries {
 		if next < len(entries) && old.raw(e) == new.raw(entries[next]) {
 			next++
@@ -43,8 +42,7 @@ func (c *agentCheck) sequence(p part, rule string) (removed, added []entry) {
 	return removed, append(added, entries[next:]...)
 }
 
-// appended asks the entries behind the old ones for ids above last, the largest
-// old one.
+// appended requires that the entries after the old ones have ids above last, the largest old id.
 func (c *agentCheck) appended(p part, last int, entries []entry) {
 	hint := "append it again under the next id, " + name(letters[p], last+1)
 	for _, e := range entries {

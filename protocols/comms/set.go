@@ -115,7 +115,7 @@ func (s *Set) Add(id int) error {
 	return nil
 }
 
-// find is the span that holds id, or the place of the first one above it.
+// find returns the index of the span with id, or of the first span above it.
 func (s Set) find(id int) (int, bool) {
 	return slices.BinarySearchFunc(s.spans, id, func(sp span, id int) int {
 		switch {

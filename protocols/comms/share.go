@@ -45,7 +45,7 @@ func cutLine(directive, where string) string {
 	return fmt.Sprintf("\n(cut to the share of %s; all of it: %s)", directive, where)
 }
 
-// fold appends an entry of at most so many bytes, and makes room for it.
+// fold appends an entry of at most most bytes, and removes old entries to make room for it.
 func fold(data []byte, directive string, most int, add func([]byte, int) ([]byte, int, error)) (a Amended, err error) {
 	doc, err := parseSound(data)
 	if err != nil {
@@ -63,20 +63,17 @@ func fold(data []byte, directive string, most int, add func([]byte, int) ([]byte
 // unlisted is the share for reports on directives that are no longer listed.
 const unlisted = "directives that are gone"
 
-// share is what one directive may have of Reports and Questions, in bytes: as much as each
-// other that is listed, as those together that are not, and as what is about none: what the
-// watcher says of the agent's program is about none, and no unit of a directive that is gone
-// puts it out.
+// share returns one directive's share of Reports and Questions, in bytes. Each listed directive has one
+// share, all that are no longer listed have one together, and entries on no directive have one. So
+// units of unlisted directives cannot displace the watcher's reports on the agent's program.
 func (doc *Document) share() int { return doc.room() / (len(doc.Directives) + 2) }
 
-// room is what all of them may have: less than MaxAnswers where the PM took more than the
-// rest of the document.
+// room returns the size of all shares: MaxAnswers, or less if the PM's part needs the space.
 func (doc *Document) room() int {
 	return max(0, min(MaxAnswers, MaxBytes-(len(doc.layout.src)-doc.answers())))
 }
 
-// sharers says in whose share each report, or question, is, by its id: in that of the directive
-// that it is about.
+// sharers maps the ids of a part's entries to the share that each counts for: its directive's.
 func (doc *Document) sharers(p part) map[int]string {
 	listed := map[string]string{"-": "-"}
 	for _, d := range doc.Directives {
@@ -89,7 +86,7 @@ func (doc *Document) sharers(p part) map[int]string {
 	return whose
 }
 
-// about is what each report, or question, is about, by its id.
+// about maps the ids of a part's entries to their directives.
 func (doc *Document) about(p part) map[int]string {
 	about := map[int]string{}
 	if p == reports {
@@ -104,7 +101,7 @@ func (doc *Document) about(p part) map[int]string {
 	return about
 }
 
-// taken is what each directive has of Reports and Questions, in bytes.
+// taken returns the bytes of Reports and Questions that each share uses.
 func (doc *Document) taken() map[string]int {
 	sizes := map[string]int{}
 	for _, p := range []part{reports, questions} {
@@ -116,8 +113,7 @@ func (doc *Document) taken() map[string]int {
 	return sizes
 }
 
-// makeRoom takes reports away until a directive has no more than its share, and all together
-// what they may have.
+// makeRoom removes reports until the directive is within its share and all shares are within room.
 func makeRoom(data []byte, directive string) ([]byte, []Range, error) {
 	doc := read(data)
 	if directive != "-" && doc.Directive(directive) == nil {
@@ -125,7 +121,7 @@ func makeRoom(data []byte, directive string) ([]byte, []Range, error) {
 	}
 	sizes, share, room := doc.taken(), doc.share(), min(MaxAnswers, MaxBytes-(len(data)-doc.answers()))
 	keep, whose := kept(doc.Reports, doc.Directives), doc.sharers(reports)
-	may := map[string][]entry{} // by whose they are, oldest first
+	may := map[string][]entry{} // removable reports by share, oldest first
 	for _, e := range doc.layout.parts[reports].entries {
 		if e.id != 0 && keep[e.id] == "" {
 			may[whose[e.id]] = append(may[whose[e.id]], e)
@@ -160,7 +156,7 @@ func makeRoom(data []byte, directive string) ([]byte, []Range, error) {
 	return doc.without(reports, func(e entry) bool { return gone[e.id] }), rangesOf(gone), nil
 }
 
-// without is the document without some entries of a part, with every other byte as it was.
+// without returns the document without some entries of a part; every other byte stays as it was.
 func (doc *Document) without(p part, gone func(entry) bool) []byte {
 	var out strings.Builder
 	at := 0
@@ -174,7 +170,7 @@ func (doc *Document) without(p part, gone func(entry) bool) []byte {
 	return []byte(out.String())
 }
 
-// rangesOf writes ids as ranges.
+// rangesOf combines ids to ranges.
 func rangesOf(ids map[int]bool) (list []Range) {
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
 		if n := len(list); n > 0 && list[n-1].Last == id-1 {
@@ -186,10 +182,10 @@ func rangesOf(ids map[int]bool) (list []Range) {
 	return list
 }
 
-// CheckShares holds what an agent made of COMMS.md to the shares of directives: one that grew
-// has no more than its share, as long as some of its reports may go; and its questions are
-// one, and small. A worker with the lease of own may take out that one's reports alone; "" is an
-// agent without one.
+// CheckShares checks an agent's change of COMMS.md against the shares. A directive whose entries grew
+// must be within its share as long as it has removable reports, and may have one question of at most
+// MaxQuestionBytes. own is the directive whose lease the worker has, the only one whose reports it may
+// remove; "" is an agent without a lease.
 func CheckShares(old, new []byte, own string) []diag.Diagnostic {
 	after, err := parseSound(new)
 	if err != nil {
@@ -222,8 +218,8 @@ func CheckShares(old, new []byte, own string) []diag.Diagnostic {
 	return *f
 }
 
-// shareHint says how what would be in a share that is full fits: by taking out the oldest of its
-// reports that may go, or, where those are none of the worker's, by saying it elsewhere or not.
+// shareHint returns the hint for a full share: remove its oldest removable reports or, if the worker may
+// not remove any, do not write the entry.
 func (doc *Document) shareHint(whose, own string, may func(id int) bool) string {
 	const larger = "the PM makes shares larger by taking out directives that are done"
 	for _, r := range doc.Reports {

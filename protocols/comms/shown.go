@@ -10,14 +10,13 @@ import (
 
 const ruleAgentText = "comms/agent-text"
 
-// People read COMMS.md rendered, where a comment or a <details> that nobody closes, a fence, a
-// line of dashes or a heading within a list item hides or reorders all that follows, and where
-// two dollars, tildes, carets or colons make of a sentence a formula, a line through it or a
-// picture. There is no list here of what Markdown knows, which some dialect will always add to:
-// a text either has nothing in it but prose, or it is a block of code as a whole, by four
-// spaces before each line, which shows whatever stands there as it stands (CommonMark 4.4).
+// People read COMMS.md rendered. There an unclosed comment, <details> or fence, a line of dashes or a
+// heading in a list item hides or reorders everything after it, and pairs of dollars, tildes, carets or
+// colons turn a sentence into a formula, struck-out text or a picture. This file has no list of such
+// syntax, because dialects of Markdown extend it. Instead, a text is either plain prose, or it becomes
+// a code block as a whole by four spaces before each line, which is rendered literally (CommonMark 4.4).
 
-// asText lays a text out so.
+// asText returns the text unchanged if it is plain prose, else as a code block.
 func asText(text string) string {
 	if shown(text) {
 		return text
@@ -34,8 +33,7 @@ func asText(text string) string {
 
 const codeIndent = "    "
 
-// shown reports whether Markdown shows a text that stands below a heading or a blank line as
-// it stands.
+// shown reports whether Markdown renders a text below a heading or a blank line literally.
 func shown(text string) bool {
 	code, prose, fresh := true, true, true
 	var numbers numbering
@@ -50,8 +48,8 @@ func shown(text string) bool {
 	return code || prose && !crossed(text)
 }
 
-// crossed reports whether a price or a directory of prose has its like in code, which some
-// dialects take for the other end of a formula or a stroke.
+// crossed reports whether both prose and code have a dollar, or both have a tilde. Some dialects pair
+// these to a formula or to struck-out text.
 func crossed(text string) bool {
 	var words, code strings.Builder
 	for i, part := range strings.Split(text, "`") {
@@ -62,8 +60,9 @@ func crossed(text string) bool {
 	})
 }
 
-// proseLine reports whether a line, fresh below a blank one or not, is words, or an item of a
-// list of words. What may begin it is listed, since what begins a block is not to be known.
+// proseLine reports whether a line is plain words or a list item of plain words; fresh says that it
+// follows a blank line. It allows known beginnings, because the set of those that begin a block in
+// some dialect is unknown.
 func proseLine(line string, fresh bool, numbers *numbering) bool {
 	s := strings.TrimLeft(line, " ")
 	column := func() int { return len(line) - len(s) }
@@ -94,11 +93,11 @@ func proseLine(line string, fresh bool, numbers *numbering) bool {
 	return size > 0 && (inWord(first) || first >= utf8.RuneSelf || strings.ContainsRune("/.$~", first)) && plain([]rune(s))
 }
 
-// numbering are the items of lists that a line may go on with, the outer ones first: Markdown
-// counts for itself, and shows items 1 and 3 as 1 and 2.
+// numbering is the stack of list items that a line may continue, outermost first. Markdown renumbers
+// lists: it would show items 1 and 3 as 1 and 2.
 type numbering []struct{ content, number int }
 
-// cut ends the items that do not go as far to the right, and says the number of the outermost.
+// cut pops the items whose content begins right of column, and returns the number of the outermost.
 func (l *numbering) cut(column int) (number int) {
 	for len(*l) > 0 && (*l)[len(*l)-1].content > column {
 		number = (*l)[len(*l)-1].number
@@ -107,16 +106,16 @@ func (l *numbering) cut(column int) (number int) {
 	return number
 }
 
-// item begins one, and reports whether it is shown with its number; 0 is that of a dash.
+// item pushes an item and reports whether Markdown shows it with its own number; a dash has number 0.
 func (l *numbering) item(column, width, number int) bool {
 	before := l.cut(column)
 	*l = append(*l, struct{ content, number int }{column + width, number})
 	return number == 0 || number == before+1
 }
 
-// plain reports whether a line says in each dialect of Markdown what it says as text. What is
-// no letter, digit or space has a meaning in some of them; listed is where it has none, outside
-// of code.
+// plain reports whether every dialect of Markdown renders a line literally. Every character except
+// letters, digits and spaces has a meaning in some dialect; the cases below are those where it has
+// none, outside of code.
 func plain(s []rune) bool {
 	code, emphasis, bracket, word := false, 0, false, 0
 	at := func(i int) rune {
@@ -179,8 +178,8 @@ func inWord(c rune) bool {
 	return unicode.IsLetter(c) || unicode.IsDigit(c)
 }
 
-// emojiCode reports whether what is behind a colon makes a picture of it: a word up to the
-// next one. Two digits are a time.
+// emojiCode reports whether the text after a colon is the rest of an emoji code: a word up to the next
+// colon. Two digits are a time.
 func emojiCode(s []rune) bool {
 	n := slices.IndexFunc(s, func(c rune) bool { return !inWord(c) && !strings.ContainsRune("_+-", c) })
 	return n > 0 && s[n] == ':' && (n > 2 || slices.ContainsFunc(s[:n], func(c rune) bool { return !unicode.IsDigit(c) }))
@@ -196,8 +195,8 @@ func Unlaid(text string) string {
 	return strings.TrimPrefix(strings.ReplaceAll("\n"+text, "\n"+codeIndent, "\n"), "\n")
 }
 
-// checkShown holds new entries to that. The line that says which directive a report answers
-// is Ward's own, and stands above.
+// checkShown requires this of new entries. The line with the directive's hash above a report's text is
+// Ward's own, and not checked.
 func (c *agentCheck) checkShown(p part, added []entry) {
 	for _, e := range added {
 		_, text, _ := strings.Cut(c.new.layout.raw(e), "\n")

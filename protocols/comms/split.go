@@ -58,8 +58,8 @@ func (s *splitter) section(l line) {
 			hint = `did you mean "` + near + `"? Else ` + indentHint
 		}
 		s.f.add(l.num, 1, ruleStructure, hint, "%s is not a section of COMMS.md", quote(name))
-		// A misspelt section is read as what it was meant to be: its entries
-		// would otherwise be a finding each.
+		// Parse a misspelt section as the intended one; otherwise each of its entries would be a
+		// finding.
 		if p = partNamed(near); p <= s.at {
 			return
 		}
@@ -103,8 +103,8 @@ func (s *splitter) closeEntry(end int) {
 	}
 }
 
-// entry reads a `### ` line. One that does not even begin like an entry of its
-// section is a finding and stays text of the entry above.
+// entry parses a `### ` line. One that does not begin like an entry of its section is a finding, and
+// remains text of the entry above.
 func (s *splitter) entry(l line) {
 	word := strings.TrimLeft(l.text[3:], " \t")
 	if s.at != preamble && len(word) > 1 && word[0]&^0x20 == letters[s.at] && word[1] == '-' {

@@ -5,8 +5,8 @@ import "slices"
 // Status is the last word of a report's heading (COMMS-1).
 type Status string
 
-// The statuses. EXIT_* are the ends of the bounded loop (LOOP-1), and its end by the PM; DONE
-// ends work that needed no loop.
+// The statuses. EXIT_* are the exits of the bounded loop (LOOP-1) and its end by the PM; DONE ends work
+// that needed no loop.
 const (
 	ExitConverged      Status = "EXIT_CONVERGED"
 	ExitDiverged       Status = "EXIT_DIVERGED"
@@ -47,7 +47,7 @@ func (s Status) Suspends() bool {
 // final reports whether COMMS-4 counts s among "EXIT or DONE".
 func (s Status) final() bool { return s.Closes() || s.Suspends() }
 
-// watchers reports whether only the watcher says it: what became of the agent's program.
+// watchers reports whether only the watcher may use the status: it concerns the agent's program.
 func (s Status) watchers() bool { return s == Fallback || s == Rollback || s == Guard }
 
 // Words is a status in words for people. COMMS.md has the form for programs.

@@ -54,8 +54,7 @@ func level(s string) int {
 	return 0
 }
 
-// indentedHeading reports whether Markdown shows s as a heading that this
-// grammar takes for text.
+// indentedHeading reports whether s is a heading in Markdown, but text in this grammar.
 func indentedHeading(s string) bool {
 	rest := strings.TrimLeft(s, " ")
 	indent := len(s) - len(rest)
@@ -68,8 +67,8 @@ func conflictMarker(s string) bool {
 	return strings.HasPrefix(s, "<<<<<<< ") || strings.HasPrefix(s, ">>>>>>> ")
 }
 
-// checkText judges the characters of one line: at most one finding a rule, for a
-// binary file has nothing else.
+// checkText checks the characters of one line. It adds at most one finding per rule, because a binary
+// file would fill the list.
 func (f *findings) checkText(l line) {
 	for at, seen := 0, map[string]bool{}; len(seen) < 2; {
 		h, found := diag.FindHidden(l.text[at:], true)

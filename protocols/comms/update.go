@@ -20,8 +20,8 @@ func CheckUpdate(old, new []byte, retired Set) []diag.Diagnostic {
 	return diag.Normalize(*f)
 }
 
-// checkNewIDs asks for ids of new entries above those of all old ones: two clones
-// that append at once must not both get R-7.
+// checkNewIDs requires that new entries have larger ids than all old ones. Otherwise two clones that
+// append at the same time could both use R-7.
 func (doc *Document) checkNewIDs(f *findings, after *Document, p part, rule string) {
 	old := doc.layout.parts[p].entries
 	known := make(map[int]bool, len(old))
@@ -39,8 +39,8 @@ func (doc *Document) checkNewIDs(f *findings, after *Document, p part, rule stri
 	}
 }
 
-// checkReuse refuses the id of a directive that is gone: its reports, units and
-// verdicts would be taken for those of the new one.
+// checkReuse refuses the id of a removed directive, because its reports, units and verdicts would count
+// for the new one.
 func (doc *Document) checkReuse(f *findings, after *Document, retired Set) {
 	listed := make(map[int]bool, len(doc.Directives))
 	for _, d := range doc.Directives {
@@ -69,9 +69,9 @@ func (doc *Document) mentioned() map[int]bool {
 	return ids
 }
 
-// freeDirective is the id to give to a new directive: above all that are or were
-// listed, and named by no report or question. Names alone do not push the id
-// up, or one report on D-999999999 would leave the PM without ids.
+// freeDirective returns the id for a new directive: larger than all that are or were listed, and named by
+// no report or question. A name in a report alone does not raise the id, or one report on D-999999999
+// would leave the PM without ids.
 func freeDirective(retired Set, docs ...*Document) int {
 	used, next := map[int]bool{}, retired.Max()+1
 	for _, doc := range docs {

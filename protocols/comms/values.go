@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// valueReader reads the value of one option. Its methods store only what they
-// accept; what they do not is a finding at its place.
+// valueReader parses the value of one option. Its methods store a valid value, or add a finding at the
+// position of the error.
 type valueReader struct {
 	key, text string // text is never empty
 	line, col int    // of text
@@ -139,7 +139,7 @@ func (v *valueReader) certificates(to *[]Certificate) {
 // maxUnknowns bounds how many lines say what is not known: each costs searches.
 const maxUnknowns = 16
 
-// unknown takes a line of any text, one of several.
+// unknown parses a line of any text. The option may be repeated.
 func (v *valueReader) unknown(to *[]string) {
 	if len(*to) == maxUnknowns {
 		v.bad(0, "join some of them, or make a directive of its own for the rest", "a directive has at most %d of them", maxUnknowns)
@@ -205,7 +205,7 @@ func (v *valueReader) globs(to *[]string) {
 	}
 }
 
-// globProblem says why s is no glob of a path that git could hold.
+// globProblem returns why s is not a glob of a path that git can have, or "".
 func globProblem(s string) string {
 	_, err := path.Match(s, "")
 	switch {

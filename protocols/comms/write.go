@@ -71,10 +71,9 @@ func (d Draft) Text() string {
 	return head + "\n\n" + d.Body + "\n"
 }
 
-// Addition is a directive that comes behind the last one, under the draft's id or else the
-// next free one. Retired are the ids that were listed once; none is used again. What is
-// wrong with the directive is among the findings; with errors among them there is no
-// document.
+// Addition appends a directive after the last one, under the draft's id or else the next free one.
+// Retired has the ids of removed directives, which are never reused. Amended.Found has the findings in
+// the directive; if there are errors among them, Amended.Data is nil.
 type Addition struct {
 	Draft   Draft
 	Retired Set
@@ -118,7 +117,7 @@ func (c Edit) amend(data []byte, _ Room) (Amended, error) {
 	return Amended{}, fmt.Errorf("COMMS.md has no %s", name('D', draft.ID))
 }
 
-// changed holds a document that a draft was put into to its grammar.
+// changed parses a document with a new draft and returns its findings.
 func (doc *Document) changed(old, out []byte, draft Draft, retired Set) (Amended, error) {
 	a := Amended{ID: draft.ID}
 	if len(out) > MaxBytes { // what is longer is not parsed
@@ -144,8 +143,8 @@ func (doc *Document) changed(old, out []byte, draft Draft, retired Set) (Amended
 	return a, nil
 }
 
-// headings are the lines of a draft that would begin another entry or section: the
-// document that they make may well be sound.
+// headings reports the lines of a draft that would begin another entry or section. Parse would not
+// always, because the document with them may be valid.
 func (d Draft) headings() []diag.Diagnostic {
 	var f findings
 	n := 0
