@@ -8,45 +8,44 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Input is one step as its maker states it. Everything else in a record follows.
+// Input is what the maker of a step states. Everything else in the record follows from it.
 type Input struct {
 	Event        Event
 	Actor        Actor
 	Reason       Reason
 	Time         time.Time
 	Note         string
-	Interactions int64    // of the agent since the record before; an iteration and a claim count one at least
-	Commit       string   // what a claim claims
-	Record       string   // the record's commit that speaks of Commit
-	Expired      *Expired // what an expiry drops
+	Interactions int64    // the agent's since the last record; an iteration or a claim counts at least one
+	Commit       string   // the claimed commit
+	Record       string   // the commit of the unit's record that goes with Commit
+	Expired      *Expired // what an expiry deleted
 
-	// keepRetries is how claims counted before they reset retries: journals of that version
-	// are proved by it. It gives their maker no advantage.
+	// keepRetries is set for journals of earlier versions, in which a claim did not reset the
+	// retries. It gives their maker no advantage.
 	keepRetries bool
 }
 
-// Main is what main and the host's settings say now. Every step that makes a
-// unit or leads to ACTIVE takes it over; every iteration and claim needs the
-// directive to be still the same.
+// Main is the present state of main and of the host's settings. Every step that opens a unit or leads to
+// ACTIVE copies it; iterations and claims require that the directive has not changed since.
 type Main struct {
 	DirectiveHash string // "" when main has no such directive
 	Total         Counts
 	Policy        Policy
-	// Spent is over all units of this text of the directive, before the step. It is
-	// read where a unit opens or takes over another text (see World.NeedsSpent).
+	// Spent is what all units of this text of the directive spent before the step. It is read if
+	// the step opens a unit or copies another text (see NeedsSpent).
 	Spent Counts
 }
 
-// World is everything that a step is judged against besides the record before it. If Verdict
-// is nil, that check is skipped.
+// World is everything besides the previous record that a step is checked against. If Verdict is nil,
+// that check is skipped.
 type World struct {
 	Main *Main
-	// Last is the unit before this one: its last record, nil when there is none.
+	// Last is the last record of the previous unit, nil for none.
 	Last *Record
-	// Verdict answers whether the host's verdict on a commit, for this unit and
-	// directive text, is EXACT or CONVERGED.
+	// Verdict reports whether the host's verdict on a commit, for this unit and the directive's
+	// text, is EXACT or CONVERGED.
 	Verdict func(commit string) bool
-	alone   bool // a journal is judged by itself: Main is the record's own word
+	alone   bool // check the journal by itself; Main is copied from the record
 }
 
 // NeedsSpent reports whether the step after prev reads Main.Spent.
@@ -54,7 +53,7 @@ func NeedsSpent(prev *Record, m *Main) bool {
 	return prev == nil || prev.DirectiveHash != m.DirectiveHash
 }
 
-// step is one Advance under way.
+// step is the state of one Advance.
 type step struct {
 	prev  *Record
 	in    Input
@@ -66,8 +65,8 @@ func (s *step) bad(rule, hint, format string, args ...any) {
 	s.found = append(s.found, finding(rule, hint, format, args...))
 }
 
-// Advance makes the record of a step after prev, sealed; prev nil opens the unit
-// id. With findings there is no record.
+// Advance makes the sealed record of a step after prev; a nil prev opens the unit id. If there are
+// findings, the record is nil.
 func Advance(id ID, prev *Record, in Input, world World) (*Record, []diag.Diagnostic) {
 	r, found := unsealed(id, prev, in, world)
 	if len(found) > 0 {
@@ -79,7 +78,7 @@ func Advance(id ID, prev *Record, in Input, world World) (*Record, []diag.Diagno
 	return r, nil
 }
 
-// unsealed is Advance's record without a hash of its own.
+// unsealed is Advance without the record's own hash.
 func unsealed(id ID, prev *Record, in Input, world World) (*Record, []diag.Diagnostic) {
 	s := &step{prev: prev, in: in, world: world}
 	r := s.advance(id)
@@ -236,7 +235,7 @@ func (s *step) work(r *Record) {
 	}
 }
 
-// expire notes what was deleted of a unit: once, and only if there was a record.
+// expire records what was deleted of a unit. That is possible once, and only if there was a record.
 func (s *step) expire(r *Record) {
 	if s.in.Event != Expire {
 		if s.in.Expired != nil {
@@ -319,8 +318,8 @@ func (s *step) retry(r *Record) {
 	r.Retries++
 }
 
-// interactions is the number that the record counts: at least one for an iteration or claim,
-// so that a pulse comes due whatever the agent says.
+// interactions returns the number that the record counts. An iteration or claim counts at least one, so
+// that a pulse comes due whatever number the agent states.
 func (s *step) interactions() int64 {
 	if s.in.Event == Iterate || s.in.Event == MakeClaim {
 		return max(1, s.in.Interactions)
@@ -328,7 +327,7 @@ func (s *step) interactions() int64 {
 	return s.in.Interactions
 }
 
-// count moves the counters and the ledger.
+// count updates the counters and the ledger.
 func (s *step) count(r *Record) {
 	n := s.interactions()
 	if n < 0 || n > maxCount || n > 0 && s.in.Actor != Agent {

@@ -1,15 +1,15 @@
 package uow
 
-// Totals are what the journal of a directive allows for a number of iterations:
-// a second claim for each, because a merge with a main that moved is claimed anew
-// (HOOK-4), and room for the records around them: checkpoints, retries, closing.
+// Totals returns a directive's totals for a number of iterations. Each iteration gets a second claim,
+// because a merge with a main that has moved is claimed again (HOOK-4). The pushes include checkpoints,
+// retries and closing steps.
 func Totals(iterations int64) Counts {
 	return Counts{Iterations: iterations, Claims: 2 * iterations, Pushes: 6*iterations + 20}
 }
 
-// Spent sums what the records of one or more journals spent on one text of a
-// directive. Each journal is given whole or from any record on; the sum counts
-// steps, not the ledgers that the records carry, so that it also proves those.
+// Spent sums what records of one or more journals spent on one text of a directive. A journal may be
+// given from any record on. The sum counts steps and ignores the records' ledgers, so that it can check
+// them.
 func Spent(directiveHash string, journals ...[]*Record) Counts {
 	var sum Counts
 	for _, records := range journals {
@@ -22,7 +22,7 @@ func Spent(directiveHash string, journals ...[]*Record) Counts {
 	return sum
 }
 
-// cost is what one record spends.
+// cost returns what one record spends.
 func cost(e Event, a Actor) Counts {
 	var c Counts
 	if a == Agent {
@@ -47,7 +47,7 @@ func (c Counts) within(low, high Counts) bool {
 	return in(c.Iterations, low.Iterations, high.Iterations) && in(c.Claims, low.Claims, high.Claims) && in(c.Pushes, low.Pushes, high.Pushes)
 }
 
-// Left is the remaining budget, never below zero.
+// Left returns the remaining budget, never below zero.
 func (b Budget) Left() Counts {
 	return Counts{
 		max(0, b.Total.Iterations-b.Spent.Iterations),
@@ -56,7 +56,7 @@ func (b Budget) Left() Counts {
 	}
 }
 
-// over names the first total that a step would pass; "" for none.
+// over names the first total that a step would exceed; "" for none.
 func (b Budget) over(c Counts) string {
 	left := b.Left()
 	switch {

@@ -12,9 +12,8 @@ const (
 	runs   class = "runs"
 )
 
-// classes are the tools of each kind by the names that they have anywhere, in lower case:
-// of models, of plans, and of Claude Code, Codex and opencode. The template's policy.toml
-// lists them for the PM.
+// classes maps tools' names, in lower case, to their kinds: names used by models, by plans, and by Claude
+// Code, Codex and opencode. The template's policy.toml lists them for the PM.
 var classes = func() map[string]class {
 	m := make(map[string]class)
 	for c, names := range map[class]string{
@@ -31,8 +30,8 @@ var classes = func() map[string]class {
 	return m
 }()
 
-// plain is a tool's name without the server that an MCP client puts before it:
-// mcp__ward__bash, ward_bash and ward.bash are bash.
+// plain strips the server that an MCP client puts before a tool's name: mcp__ward__bash, ward_bash and
+// ward.bash become bash.
 func plain(tool string) string {
 	for _, sep := range []string{"__", ".", "/"} {
 		if i := strings.LastIndex(tool, sep); i >= 0 {
@@ -42,8 +41,8 @@ func plain(tool string) string {
 	return strings.TrimPrefix(strings.ToLower(tool), "ward_")
 }
 
-// stands reports whether a stage's word covers a tool: by its name, or by its kind if the
-// policy names the tool nowhere.
+// stands reports whether a stage's word covers a tool: by its name, or by its kind if the policy does not
+// name the tool.
 func stands(word, tool string, named bool) bool {
 	if named {
 		return plain(word) == plain(tool)

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// Guard holds the order of tool calls (sequential locking, 001 section 2.1). The
-// stages follow one another, and after the last comes the first again; a call
-// stays in its stage or enters the next one. Tools that no stage names are free.
-// The zero Guard allows everything.
+// Guard enforces the order of tool calls (sequential locking, 001 section 2.1). Stages follow one another,
+// and the first follows the last; a call stays in its stage or enters the next one. Tools that no stage
+// names are always allowed. The zero Guard allows everything.
 //
 // A tool counts by its name where the policy names it, and else by its kind: a policy of
 // read_file, write_file and bash holds for the steps of plans and for what programs and
 // MCP clients call, too (class.go).
 //
-// A tool may stand in several stages; the Guard then keeps every stage that the
-// calls so far can mean, and blocks only what fits none of them.
+// A tool may be in several stages. The Guard then keeps every stage that the calls so far can be in, as a
+// nondeterministic automaton does, and blocks only calls that fit none of them.
 type Guard struct {
 	stages [][]string
 	at     []int // possible stages, sorted; empty before the first call
@@ -31,7 +30,7 @@ func NewGuard(p Policy) *Guard {
 	return g
 }
 
-// Blocked is a Guard block: a tool called out of order, which must not run.
+// Blocked is the error of a tool called out of order, which must not run.
 type Blocked struct {
 	Tool    string
 	Allowed []string // tools of stages that may be called now, sorted
@@ -41,7 +40,7 @@ func (b *Blocked) Error() string {
 	return fmt.Sprintf("Guard: %q is out of order here; the policy's sequence allows %s", b.Tool, strings.Join(b.Allowed, ", "))
 }
 
-// Call admits a call and moves on, or returns *Blocked and stays.
+// Call allows a call and advances, or returns *Blocked and does not advance.
 func (g *Guard) Call(tool string) error {
 	in := g.stagesOf(tool)
 	if len(in) == 0 {

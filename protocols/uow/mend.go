@@ -2,18 +2,18 @@ package uow
 
 import "fmt"
 
-// Mender is who can do something about what stopped a unit.
+// Mender is who can fix what stopped a unit.
 type Mender string
 
 // The menders.
 const (
-	ByPM     Mender = "the PM"    // by a word, in the directive or to its unit
-	ByAdmin  Mender = "the admin" // by a setting, the image or the machine: no word of the PM's helps before
+	ByPM     Mender = "the PM"    // by an edit of the directive or a command for its unit
+	ByAdmin  Mender = "the admin" // by a setting, the image or the machine; the PM cannot help before that
 	ByNobody Mender = "nobody"    // it passes by itself, or nothing is wrong
 )
 
-// mends say who does what about a reason. A reason that is not here is the PM's. None of them is a
-// rule of a protocol, which a lesson could change by itself.
+// mends says who does what about a reason. For any other reason it is the PM. No lesson can change this
+// table, because it is not a rule of a protocol.
 var mends = map[Reason]struct {
 	by   Mender
 	does string
@@ -27,7 +27,7 @@ var mends = map[Reason]struct {
 	NotStarted:       {ByPM, "adds a criterion to the directive that starts the program as [bootstrap] run does"},
 }
 
-// By is who can mend a reason.
+// By returns who can fix a reason.
 func (r Reason) By() Mender {
 	if m, ok := mends[r]; ok {
 		return m.by
@@ -35,7 +35,7 @@ func (r Reason) By() Mender {
 	return ByPM
 }
 
-// Mend says who does what about a reason that stopped a unit, such as D-1.1.
+// Mend says who does what about the reason that stopped a unit, such as D-1.1.
 func (r Reason) Mend(unit string) string {
 	if m, ok := mends[r]; ok {
 		return string(m.by) + " " + m.does

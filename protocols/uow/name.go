@@ -10,8 +10,8 @@ import (
 // RefPrefix is the ref prefix of journals.
 const RefPrefix = "refs/ward/uow/"
 
-// TakePrefix is where the PM puts the commit by which the project would take a unit's work,
-// to have the host judge it first: below it, by the unit's id (PROOF-7).
+// TakePrefix is the prefix of refs, followed by a unit's id, to which the PM pushes the merge that would
+// take the unit's work, so that the host judges it first (PROOF-7).
 const TakePrefix = "refs/ward/take/"
 
 // File is the one file in each commit of a journal.

@@ -17,28 +17,26 @@ const PolicyPath = "protocols/uow/policy.toml"
 // MaxPolicy bounds the policy's file, in bytes.
 const MaxPolicy = 16 << 10
 
-// Policy is the interaction policy: how the PM wants a unit to be worked on. It
-// is read from main and copied into the record, so that a unit keeps the policy
-// that it became ACTIVE with.
+// Policy is the PM's interaction policy. It is read from main and copied into the record, so that a unit
+// keeps the policy with which it became ACTIVE.
 type Policy struct {
 	Sequence        []string         `toml:"sequence" json:"sequence"`                 // stages: tool names with blanks between
 	Branches        map[string]State `toml:"branches" json:"branches"`                 // outcome of an interaction -> state
 	MinConfidence   string           `toml:"min_confidence" json:"min_confidence"`     // decimal; "" asks for none
-	PilotPulse      int64            `toml:"pilot_pulse" json:"pilot_pulse"`           // interactions between two signs of the PM; 0: none is due
+	PilotPulse      int64            `toml:"pilot_pulse" json:"pilot_pulse"`           // interactions between two acknowledgements by the PM; 0: none is required
 	MaxInteractions int64            `toml:"max_interactions" json:"max_interactions"` // calls without progress before the ambiguity lock
 	MaxRetries      int64            `toml:"max_retries" json:"max_retries"`
 }
 
-// DefaultPolicy counts where main has no policy: the limits of the template's.
+// DefaultPolicy returns the policy if main has none. Its limits are those of the template.
 func DefaultPolicy() Policy {
 	return Policy{Sequence: []string{}, Branches: map[string]State{}, PilotPulse: 600, MaxInteractions: 200, MaxRetries: 3}
 }
 
-// The events that a policy's branches may lead by: each leaves ACTIVE.
+// branchEvents maps the states to which a policy may branch to the events that lead there from ACTIVE.
 var branchEvents = map[State]Event{PendingApproval: RequestApproval, ZombiedSoft: Block, ZombiedDead: Condemn, Failed: Fail}
 
-// ParsePolicy reads policy.toml; what it leaves out has its default. A fault
-// names its line and column.
+// ParsePolicy parses policy.toml; missing keys have their defaults. Findings have line and column.
 func ParsePolicy(data []byte) (Policy, []diag.Diagnostic) {
 	p := DefaultPolicy()
 	bad := func(line, col int, hint, format string, args ...any) (Policy, []diag.Diagnostic) {
@@ -103,10 +101,9 @@ func (p Policy) check() error {
 	return nil
 }
 
-// Branch says where the outcome of an interaction leads (001, section 2.1): an
-// event of the machine and true, or false to go on. A confidence below
-// MinConfidence asks the PM, whatever else the branches say; so does one that
-// cannot be read.
+// Branch returns the machine's event for the outcome of an interaction (001, section 2.1) and true, or
+// false if the unit continues. A confidence that is below MinConfidence or malformed asks the PM,
+// whatever the branches say.
 func (p Policy) Branch(outcome, confidence string) (Event, bool) {
 	if p.MinConfidence != "" && confidence != "" {
 		least, _ := decimal.Parse(p.MinConfidence)

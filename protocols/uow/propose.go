@@ -14,13 +14,12 @@ type Proposal struct {
 	Action string // what to change: who does what, and where
 }
 
-// narrower is how a proposal of another policy begins: what it shall be, and what it is. It
-// is short: of an action that no program understands, a lesson keeps 80 bytes.
+// narrower is the beginning of a proposal to change the policy, with the new and the present number. It
+// is short, because a lesson keeps 80 bytes of an action that no program understands.
 const narrower = "the PM writes `max_interactions = %d` for %d in"
 
-// Once is the change of policy that an action proposes, whoever proposes it and with whatever
-// number: it is proposed once, until the policy is another. It is "" for an action that is
-// about one unit, and so another thing of the next.
+// Once returns a key for a proposed change of the policy, independent of the proposed number, so that the
+// change is proposed only once until the policy changes. It is "" for an action about one unit.
 func Once(action string) string {
 	var most, now int64
 	if _, err := fmt.Sscanf(action, narrower, &most, &now); err != nil {
@@ -69,7 +68,7 @@ func Analyze(s Summary, p Policy, earlier []Summary) []Proposal {
 	return list
 }
 
-// repeated are reasons that stopped a unit more than once.
+// repeated yields the reasons that stopped a unit more than once, with their counts.
 func repeated(list []Failure) iter.Seq2[Reason, int] {
 	return func(yield func(Reason, int) bool) {
 		seen := map[Reason]int{}

@@ -6,9 +6,9 @@ import "slices"
 // record has one (UOW-4); free text goes into the record's note.
 type Reason string
 
-// reasons says for each event which actors may make it, with which codes. A test holds every
-// code to whoever gives it: the agent's and the host's to a line of their code, the PM's to a
-// verb of git ward uow, whose default is the first.
+// reasons lists for each event the actors that may make it, with their codes. A test checks that each
+// code is used: the agent's and the host's by their code, the PM's by a verb of git ward uow, whose
+// default is the first code.
 var reasons = map[Event]map[Actor][]Reason{
 	Open:     {Agent: {"DIRECTIVE_OPEN", "DIRECTIVE_EDITED"}},
 	Fork:     {PM: {"NEW_ATTEMPT", "TEMPLATE_FIXED", "SCOPE_CHANGED", FreshStart}},
@@ -45,20 +45,20 @@ var reasons = map[Event]map[Actor][]Reason{
 
 // The reason codes that decide something.
 const (
-	DirectiveEdited  Reason = "DIRECTIVE_EDITED"  // the edit is the PM's word: the agent may continue by itself
+	DirectiveEdited  Reason = "DIRECTIVE_EDITED"  // the edit counts as the PM's answer: the agent may continue
 	DirectiveChanged Reason = "DIRECTIVE_CHANGED" // while it was worked on: its unit is ended, and the next one has the new text
 	DirectiveGone    Reason = "DIRECTIVE_GONE"    // the control branch no longer lists it: its unit is ended
 	FreshStart       Reason = "FRESH_START"       // of a fork: the work starts from the project, not from the earlier unit
 	NeedInfo         Reason = "NEED_INFO"         // the directive has no criterion of its end
 	NotIncluded      Reason = "NOT_INCLUDED"      // the claim passes only by the PM's word
-	IncludedNow      Reason = "INCLUDED"          // the PM's word that it is work: the claim is judged again
+	IncludedNow      Reason = "INCLUDED"          // the PM accepted it as work: the claim is judged again
 	Question         Reason = "QUESTION"          // the worker asks the PM; the note is the question
 	PulseIsDue       Reason = "PULSE_DUE"         // the policy requires a sign of the PM before the next interaction
 	NotStarted       Reason = "NOT_STARTED"       // the agent's own program, certified, from its branch
 	NoTool           Reason = "MISSING_TOOL"      // a command of the directive needs a missing program
 	Backpressure     Reason = "BACKPRESSURE"
 	VerdictTimeout   Reason = "VERDICT_TIMEOUT"
-	Trouble          Reason = "AGENT_TROUBLE"     // what the agent itself could not do, twice
+	Trouble          Reason = "AGENT_TROUBLE"     // the agent itself failed twice
 	TransientFailure Reason = "TRANSIENT_FAILURE" // an outside service, such as a model, is out for now (WORK-4)
 	ModelDenied      Reason = "MODEL_DENIED"      // the model cannot be used with these settings: a wrong key, no such model
 	ProgramKilled    Reason = "PROGRAM_KILLED"    // a signal ended the worker's program, such as for want of memory

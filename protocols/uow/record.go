@@ -30,7 +30,7 @@ type Record struct {
 	Directive     string   `json:"directive"`       // "D-1"
 	DirectiveHash string   `json:"directive_hash"`  // comms.Directive.Hash
 	Parent        string   `json:"parent"`          // the unit that this one follows, "" for a first one
-	Layout        int64    `json:"layout,omitzero"` // where the unit's papers lie: Layout
+	Layout        int64    `json:"layout,omitzero"` // where the unit's evidence is: Layout
 	State         State    `json:"state"`
 	Event         Event    `json:"event"` // what led here
 	Time          string   `json:"time"`  // RFC 3339, UTC, whole seconds; for people, decides nothing
@@ -50,9 +50,9 @@ type Record struct {
 	Hash          string   `json:"hash"`
 }
 
-// Asks reports whether a record asks for the host's verdict on its claim: it makes the
-// claim, or it takes the unit up again after the verdict wanted a program, or the PM's
-// word. Then the same commit is judged anew, by the directive as the record names it.
+// Asks reports whether a record asks for the host's verdict on its claim. It makes the claim, or it
+// resumes a unit whose verdict waited for a program or the PM's decision. In the second case the same
+// commit is judged again, by the directive that the record names.
 func (r *Record) Asks(prev *Record) bool {
 	if r.Event == MakeClaim {
 		return true
@@ -64,34 +64,32 @@ func (r *Record) Asks(prev *Record) bool {
 // Claim says that a commit meets its directive. The verifier judges it.
 type Claim struct {
 	Commit    string `json:"commit"`           // object id
-	Record    string `json:"record,omitempty"` // object id of the record's commit that speaks of Commit (REC-4)
+	Record    string `json:"record,omitempty"` // object id of the commit of the unit's record that goes with Commit (REC-4)
 	Iteration int64  `json:"iteration"`        // the iteration that ends with it, from 1
 }
 
 // Expired says that the PM dropped the unit's record, and which one it was (REC-5).
 type Expired struct {
 	Record string `json:"record"` // object id of the record's last commit
-	// Manifest is the SHA-256 of the last manifest of its evidence, which names all the
-	// evidence by hashes; "" where it had none. Whoever kept a copy can prove it by that.
+	// Manifest is the SHA-256 of the last manifest of its evidence, "" for none. The manifest has
+	// the hashes of all evidence, so that a copy can still be verified.
 	Manifest string `json:"manifest,omitempty"`
 }
 
-// Budget is the ledger: what the directive's present text allows, and what all
-// units of it have spent.
+// Budget is the ledger: the totals of the directive's present text, and what all its units have spent.
 type Budget struct {
 	Total Counts `json:"total"`
 	Spent Counts `json:"spent"`
 }
 
-// Counts are what the journal itself counts, so that the host can refuse more
-// (LOOP-4).
+// Counts are the quantities that the journal counts, so that the host can enforce their limits (LOOP-4).
 type Counts struct {
 	Iterations int64 `json:"iterations"`
 	Claims     int64 `json:"claims"`
 	Pushes     int64 `json:"pushes"` // records of the agent
 }
 
-// Layout says that a unit's papers lie on refs/ward/record (REC-2).
+// Layout is the value for units whose evidence is on refs/ward/record (REC-2).
 const Layout int64 = 2
 
 // ErrHash means that a record's hash is not the hash of its content.
@@ -155,8 +153,8 @@ func (r *Record) Marshal() ([]byte, error) {
 	return value, value.Canonicalize()
 }
 
-// ParseRecord reads uow.json. It refuses what is not the canonical form of a
-// well-formed record; a wrong own hash is ErrHash, with the record.
+// ParseRecord parses uow.json. It is an error if the data is not the canonical form of a well-formed
+// record. If only the record's own hash is wrong, it returns the record with ErrHash.
 func ParseRecord(data []byte) (*Record, error) {
 	if len(data) > MaxRecord {
 		return nil, fmt.Errorf("the record has %d bytes, more than %d", len(data), MaxRecord)
@@ -183,7 +181,7 @@ const timeLayout = "2006-01-02T15:04:05Z"
 // FormatTime is the form of a record's time.
 func FormatTime(t time.Time) string { return t.UTC().Format(timeLayout) }
 
-// check looks at the form of the members that Advance takes as they are.
+// check validates the members that Advance copies unchanged.
 func (r *Record) check() error {
 	id, err := ParseID(r.ID)
 	if err != nil {

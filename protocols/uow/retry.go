@@ -2,14 +2,13 @@ package uow
 
 import "time"
 
-// How often a unit is tried again that waits for a service alone. An outage is not the
-// work's failing, so it does not end in a dead letter: after the last try the unit waits
-// for the PM.
+// The limits for retries of a unit that waits for a service. An outage is not the work's fault, so it
+// does not condemn the unit: after the last retry the unit waits for the PM.
 const (
 	outageRetries = 24
-	// reserve is the number of pushes of the budget that is kept for the work and its end.
+	// reserve is the number of pushes that retries leave for the work and its end.
 	reserve = 8
-	// mostPauses is the longest pause between two tries, in pauses of the settings.
+	// mostPauses is the longest pause between two retries, in units of `[agent] retry_pause`.
 	mostPauses = 10
 )
 
@@ -31,15 +30,13 @@ func (r *Record) retriesLeft() int64 {
 	return max(0, left)
 }
 
-// RetriesSpent reports whether a unit that is ZOMBIED_SOFT waits for the PM because it was
-// tried again as often as it may be.
+// RetriesSpent reports whether a unit in ZOMBIED_SOFT waits for the PM because it has no retries left.
 func (r *Record) RetriesSpent() bool {
 	return r.Retries >= r.retryLimit() || r.ReasonCode == TransientFailure && r.retriesLeft() == 0
 }
 
-// RetryAfter is how long after its last step such a unit is tried again: after an outage, or where
-// its program was killed, the pause grows from one to ten of `[agent] retry_pause`; for anything
-// else it is the poll's.
+// RetryAfter returns the time from such a unit's last step to its next retry. After an outage, or if its
+// program was killed, it grows from one to ten times pause (`[agent] retry_pause`); otherwise it is poll.
 func (r *Record) RetryAfter(pause, poll time.Duration) time.Duration {
 	if r.ReasonCode != TransientFailure && r.ReasonCode != ProgramKilled {
 		return poll

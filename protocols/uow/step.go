@@ -14,10 +14,9 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Step judges a record that somebody else made to follow prev (nil: to open the
-// unit): it must be the one that Advance makes of its own inputs. No finding
-// means that the unit is now where next says. Whether its own hash is right is
-// ParseRecord's question, whether it follows prev's is Tampered's.
+// Step checks a record that somebody else made after prev (nil: to open the unit). It must be the record
+// that Advance makes of the same inputs. Without findings the unit is in the state of next. ParseRecord
+// checks the record's own hash, and Tampered that it follows prev.
 func Step(prev, next *Record, world World) []diag.Diagnostic {
 	id, err := ParseID(next.ID)
 	if err != nil {
@@ -54,7 +53,7 @@ func inputs(prev, next *Record) Input {
 	return in
 }
 
-// differences names every member that is not as it should be, but for the hash.
+// differences lists every member, except the hash, that differs from the expected record.
 func differences(have, want *Record) []diag.Diagnostic {
 	alike := *have
 	alike.Hash = want.Hash
@@ -95,10 +94,9 @@ func members(r *Record) (m map[string]jsontext.Value, err error) {
 	return m, json.Unmarshal(data, &m)
 }
 
-// Tampered reads a record and says whether it proves that somebody changed the
-// journal: its own hash, or the hash of the record before it, is wrong (UOW-1).
-// The reason is "" for a record that is sound, or that is merely malformed; err
-// says what is wrong in either case.
+// Tampered parses a record and reports whether it proves that the journal was changed: its own hash, or
+// the hash of the record before it, is wrong (UOW-1). reason is "" for a valid record and for one that
+// is merely malformed; err says what is wrong.
 func Tampered(prev *Record, data []byte) (r *Record, reason Reason, err error) {
 	r, err = ParseRecord(data)
 	if errors.Is(err, ErrHash) {
@@ -117,10 +115,9 @@ func Tampered(prev *Record, data []byte) (r *Record, reason Reason, err error) {
 	return r, "", nil
 }
 
-// Validate reads a whole journal, oldest record first, by itself: hashes, steps,
-// counters. It returns the records before the first broken one, and what is wrong
-// with that one. What main said at each time is taken on the records' word;
-// CheckLedgers compares the sums.
+// Validate checks a whole journal, oldest record first, by itself: hashes, steps, counters. It returns the
+// records before the first invalid one, and the findings on that one. It trusts what the records say
+// about main; CheckLedgers compares the sums.
 func Validate(id ID, files [][]byte) (records []*Record, found []diag.Diagnostic) {
 	var prev *Record
 	for _, data := range files {
@@ -140,7 +137,7 @@ func Validate(id ID, files [][]byte) (records []*Record, found []diag.Diagnostic
 	return records, nil
 }
 
-// StepAlone is Step without main: the record's own word counts for it.
+// StepAlone is Step without main: it trusts what the record says about main.
 func StepAlone(id ID, prev, next *Record) []diag.Diagnostic {
 	if next.ID != id.String() {
 		return []diag.Diagnostic{finding("record", "push it to its own ref", "the record is of %s, the journal of %s", next.ID, id)}
@@ -159,11 +156,10 @@ func StepAlone(id ID, prev, next *Record) []diag.Diagnostic {
 	return Step(prev, next, world)
 }
 
-// CheckLedgers proves the ledgers of all units of one directive, oldest unit
-// first: what each record says was spent is what the records up to it did spend
-// on that text of the directive. A unit that ended may be refined and archived
-// after the next one began, and no ledger says when: where a unit takes a text
-// over, such closing steps of those before it may be counted or not.
+// CheckLedgers checks the ledgers of all units of one directive, oldest unit first: each ledger must be
+// the sum over the records up to it, for that text of the directive. An ended unit may be refined and
+// archived after the next one began, at a time that no ledger shows. So a ledger that begins may count
+// such closing steps of earlier units or not.
 func CheckLedgers(units ...[]*Record) []diag.Diagnostic {
 	least, most := map[string]Counts{}, map[string]Counts{} // without closing steps, and with all of them
 	for _, records := range units {
@@ -189,8 +185,8 @@ func CheckLedgers(units ...[]*Record) []diag.Diagnostic {
 	return nil
 }
 
-// Exit is the event and its reason code that end, or suspend, a unit after an
-// exit of the loop (UOW-1); false for a status that is no exit.
+// Exit returns the event and the reason code that end or suspend a unit after an exit of the loop (UOW-1);
+// false for a status that is no exit.
 func Exit(status string) (Event, Reason, bool) {
 	switch strings.TrimPrefix(status, "EXIT_") {
 	case "CONVERGED":

@@ -23,10 +23,9 @@ func (e Event) Typed() string {
 	return string(e)
 }
 
-// detours are verbs that take more than one step of the machine from some states, so that
-// every state has the verb that a PM expects. The machine stays that of seed 001: a blocked
-// unit ends as a dead letter that somebody confirms, and is paused by letting it continue
-// first.
+// detours lists verbs that take several steps of the machine from some states, so that every state has
+// the verb that a PM expects, while the machine remains that of seed 001: there, cancelling a blocked
+// unit condemns it and confirms that, and pausing one lets it continue first.
 var detours = map[Event]map[State][]Event{
 	Cancel:  {ZombiedSoft: {Deny, Confirm}, ZombiedDead: {Confirm}},
 	Pause:   {ZombiedSoft: {Waive, Pause}},
@@ -41,8 +40,8 @@ func Path(verb Event, from State) []Event {
 	return []Event{verb}
 }
 
-// PathReason is the reason code of one step on the way of a verb: the one that was given,
-// where the step knows it, and else the step's own first.
+// PathReason returns the reason code of one of a verb's steps: the given one if the step allows it, else
+// the step's first.
 func PathReason(step Event, given Reason) Reason {
 	codes := reasons[step][PM]
 	if slices.Contains(codes, given) {
@@ -51,7 +50,7 @@ func PathReason(step Event, given Reason) Reason {
 	return codes[0]
 }
 
-// Possible are the PM's verbs that a unit takes as it stands, in a fixed order.
+// Possible lists the PM's verbs that the unit's present state allows, in a fixed order.
 func (r *Record) Possible() []Event {
 	var list []Event
 	for _, verb := range verbs {

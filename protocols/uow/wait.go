@@ -1,27 +1,27 @@
 package uow
 
-// Waiting says for whom a unit, or its directive, waits, why, and what moves it (WORK-2). No
-// state is without an answer.
+// Waiting says who has the next move on a unit or directive, why, and by which command (WORK-2). Every
+// state has an answer.
 type Waiting struct {
 	For     Party
 	Why     string // a few words, in those that a PM uses
-	Command string // the one command by which a PM moves it on; "" where nothing is to be typed
-	Cause   Cause  // the row of the table that the words are
+	Command string // the command by which a PM makes the move; "" for none
+	Cause   Cause  // the row of the table with the words
 }
 
-// Party has the next move: one of these, or the directives that come first.
+// Party is who has the next move: one of these, or the names of directives that must be closed first.
 type Party string
 
 // The parties.
 const (
 	ForYou    Party = "you"       // a PM
-	ForAgent  Party = "the agent" // which is at work, or starts by itself
-	ForHost   Party = "the host"  // its verdict
-	ForCause  Party = "the cause" // the cause to pass: then the agent continues by itself
+	ForAgent  Party = "the agent" // it works, or starts by itself
+	ForHost   Party = "the host"  // a verdict is due
+	ForCause  Party = "the cause" // the agent continues by itself after the cause has passed
 	ForNobody Party = "nobody"    // it is over
 )
 
-// String is the answer on one line.
+// String returns all of it on one line.
 func (w Waiting) String() string {
 	s := string(w.For)
 	if w.Why != "" {
@@ -33,22 +33,22 @@ func (w Waiting) String() string {
 	return s
 }
 
-// Next is the one command by which a PM moves a unit that does not go on by itself, or
-// not at once; "" where nothing is to be typed. The report in COMMS.md, `git ward uow
-// show`, `git ward status` and `git ward review` all name this one.
+// Next returns the command by which a PM continues a unit that does not continue by itself, or not at
+// once; "" for none. The report in COMMS.md, `git ward uow show`, `git ward status` and `git ward
+// review` all show this command.
 func (r *Record) Next() string { return r.Waits().Command }
 
-// Waits is for whom a unit waits on the text of its directive that it has. Whether that was edited
-// since, and what else is known of the directive, stands in review.Stand.
+// Waits returns what a unit waits for if its directive was not edited. review.Stand also considers edits
+// and the directive's other facts.
 func (r *Record) Waits() Waiting { return r.Stand(false, true).Waiting }
 
-// Stand is where a unit stands: who has the next move, and by what step who works on it goes on. It
-// is the only answer to that. The schedule adds the clock to it, who works takes its step, and people
-// read its words.
+// Stand is the state of a unit for those who act on it: who has the next move, when the agent continues,
+// and by which step. Nothing else decides this. The schedule adds the clock, the worker makes the step,
+// and people read the words.
 type Stand struct {
 	Waiting
 	When When
-	By   Input // the agent's step; one without an event where none is needed first
+	By   Input // the agent's step; its Event is "" if none is needed
 }
 
 // When says when the agent continues a unit.
@@ -57,14 +57,14 @@ type When int
 // The conditions for continuing.
 const (
 	AtOnce When = iota // nothing
-	Later              // some time since the last step
-	OnWord             // somebody's word, or the removal of a file
+	Later              // after a pause since the last step
+	OnWord             // after a person's command, or the removal of a file
 	Never              // it does not continue
 )
 
-// Stand is where a unit stands, whose directive's text may have been edited, while scratch/STOP may
-// stop it. An edit is the PM's word: the agent goes on by itself with what asked or was stopped, and
-// what ended is behind; but a pause stays one.
+// Stand returns the unit's Stand. edited says that the directive's text has changed since the unit began,
+// stop that scratch/STOP exists. An edit counts as the PM's answer: the agent then continues a unit that
+// asked or was stopped, and an ended unit no longer matters. A paused unit stays paused.
 func (r *Record) Stand(edited, stop bool) Stand {
 	switch {
 	case r.State == Paused:
@@ -96,11 +96,11 @@ func (r *Record) Stand(edited, stop bool) Stand {
 	return Stand{Waiting: r.says(IsOver), When: Never}
 }
 
-// Started is the step to work of a unit that waits for nobody.
+// Started is the step by which work on a new unit begins.
 var Started = Input{Event: Activate, Reason: "WORK_STARTED"}
 
-// onEdited is the agent's step in a unit of an earlier text: an active unit ends, and the next
-// one begins.
+// onEdited returns the agent's step in a unit of an earlier text: an active unit is ended, so that the
+// next one can begin.
 func (r *Record) onEdited() Input {
 	switch r.State {
 	case Pending:
@@ -113,7 +113,7 @@ func (r *Record) onEdited() Input {
 	return Input{Event: Fail, Reason: DirectiveChanged}
 }
 
-// says is the sentence of a cause about this unit.
+// says returns the sentence of a cause about this unit.
 func (r *Record) says(c Cause) Waiting {
 	what := r.ReasonCode.Words()
 	if c == AdminMends || c == AdminMendsStill {
@@ -126,7 +126,7 @@ func (r *Record) atOnce(c Cause, by Input) Stand { return Stand{r.says(c), AtOnc
 
 func (r *Record) onWord(c Cause) Stand { return Stand{Waiting: r.says(c), When: OnWord} }
 
-// asks is why a unit that asked waits.
+// asks returns why a unit in PENDING_PILOT_APPROVAL waits.
 func (r *Record) asks() Cause {
 	switch r.ReasonCode {
 	case PulseIsDue:
@@ -141,10 +141,9 @@ func (r *Record) asks() Cause {
 	return WantsApproval
 }
 
-// blocked says whom a blocked unit waits for. One that failed for a passing reason continues a
-// bounded number of times; one that scratch/STOP stopped continues when that file is nowhere
-// any more. An abandoned one is taken up even with scratch/STOP there, so that its worker
-// reports the stop.
+// blocked returns the Stand of a blocked unit. One that failed for a passing reason is retried a bounded
+// number of times. One that scratch/STOP stopped continues after the file is gone. An abandoned one is
+// resumed even if scratch/STOP exists, so that its worker reports the stop.
 func (r *Record) blocked(stop bool) Stand {
 	spent := r.RetriesSpent()
 	pause := func(c Cause) Stand {
