@@ -44,6 +44,34 @@ func TestGitHubWithoutDrafts(t *testing.T) {
 	}
 }
 
+// TestGitHubDraftRefused: that a draft is refused for another reason leaves the title as it is.
+func TestGitHubDraftRefused(t *testing.T) {
+	s, p, as := hubBox(t)
+	f, ctx := as("ward"), t.Context()
+	fork := must[Project](t)(f.Fork(ctx))
+	s.Find("ward", fork.Name).Push("agent/D-1", githubtest.Commit("one"))
+	made := must[Request](t)(f.Open(ctx, NewRequest{Head{Owner: "ward", Name: fork.Name, Branch: "agent/D-1"}, "main", "One thing", "words", false}))
+	for _, name := range []string{"a conflict of what stands between", "closed"} {
+		if name == "closed" {
+			p.Close(made.Number)
+			p.NoDrafts = true
+		} else {
+			s.Before = func(w http.ResponseWriter, r *http.Request) bool {
+				if r.URL.Path == "/api/graphql" {
+					w.WriteHeader(http.StatusConflict)
+				}
+				return r.URL.Path == "/api/graphql"
+			}
+		}
+		yes := true
+		_, err := f.Edit(ctx, made.Number, Edit{Draft: &yes})
+		s.Before = nil
+		if read := must[Request](t)(f.Request(ctx, made.Number)); err == nil || read.Title != "One thing" || read.Draft {
+			t.Errorf("%s: %v, %+v", name, err, read)
+		}
+	}
+}
+
 // TestGitHubSecondAnswer: what came of asking without a draft is what is said, so that a request that
 // may have been made is looked for, and a forge that is away is waited for.
 func TestGitHubSecondAnswer(t *testing.T) {

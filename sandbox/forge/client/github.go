@@ -139,7 +139,8 @@ func (g *github) Edit(ctx context.Context, number int64, e Edit) (Request, error
 		return r, err
 	}
 	err = g.setDraft(ctx, r.node, *e.Draft)
-	if _, refused := errors.AsType[*ErrConflict](err); refused && *e.Draft {
+	// GraphQL's own refusal has status 200. That of a closed request does not say whether there are drafts.
+	if its, refused := errors.AsType[*ErrConflict](err); refused && its.Code == http.StatusOK && *e.Draft && r.State == Open {
 		return g.edit(ctx, number, map[string]string{"title": wip + r.Title.Raw()})
 	}
 	r.Draft = *e.Draft
