@@ -62,6 +62,7 @@ type pass struct {
 	word      forge.Word
 	wanted    map[string]bool // the intents of this pass, by ref
 	mayNot    map[string]bool // who may not write, by login
+	heads     map[string]bool // of the directives' open requests, whatever branch they are into
 }
 
 // ErrTrouble is for a pass that could not do everything; its Word has what and why.
@@ -92,7 +93,7 @@ func (k *Syncer) look(ctx context.Context, patience time.Duration, do func(p *pa
 	}
 	defer lock.Close()
 	k.Ward.Lock = lock
-	p := &pass{Syncer: k, ctx: ctx, reader: k.Repo.Reader(ctx), wanted: map[string]bool{}, mayNot: map[string]bool{}}
+	p := &pass{Syncer: k, ctx: ctx, reader: k.Repo.Reader(ctx), wanted: map[string]bool{}, mayNot: map[string]bool{}, heads: map[string]bool{}}
 	defer func() { p.reader.Close() }()
 	if before, _, old := p.before(); old == nil { // what this look does not come to stays as it was
 		p.word = forge.Word{Stopped: before.Stopped, Beyond: before.Beyond, Proposed: before.Proposed}

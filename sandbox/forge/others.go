@@ -41,10 +41,9 @@ func (p *pass) ofPeople() error {
 	}
 	was := r.Heads
 	r.Heads = map[int64]string{}
-	ours := map[string]bool{} // what a directive's own request says of its head stands, whose else the commit may be
-	for _, q := range list {
+	for _, q := range list { // what a directive's own request says of its head stands, whose else the commit may be
 		if q.Author.Login == p.self.Login {
-			ours[q.Head.Commit] = true
+			p.heads[q.Head.Commit] = true
 		}
 		if was[q.Number] != "" {
 			r.Heads[q.Number] = was[q.Number]
@@ -54,7 +53,7 @@ func (p *pass) ofPeople() error {
 	from := max(0, slices.IndexFunc(list, func(q client.Request) bool { return q.Number == r.Next }))
 	r.Next = 0
 	for _, q := range slices.Concat(list[from:], list[:from]) {
-		if ours[q.Head.Commit] || r.Heads[q.Number] == q.Head.Commit {
+		if p.heads[q.Head.Commit] || r.Heads[q.Number] == q.Head.Commit {
 			continue
 		}
 		if looked++; looked > maxOthers {

@@ -135,6 +135,16 @@ func TestOthersHead(t *testing.T) {
 	s.forge.call("POST", "/pulls", map[string]any{"head": "mine", "base": "main", "title": "mine"}, nil)
 	s.once(0)
 	s.stands(head, "pending", "by people")
+	// Nor while the directive's request is into another branch.
+	s.forge.call("POST", "/branches", map[string]any{"new_branch_name": "aside"}, nil)
+	s.forge.call("PATCH", fmt.Sprintf("/pulls/%d", number), map[string]any{"base": "aside"}, nil)
+	s.Git("push", "--quiet", s.forge.clone(), "HEAD:mine-too")
+	s.forge.call("POST", "/pulls", map[string]any{"head": "mine-too", "base": "main", "title": "mine too"}, nil)
+	s.once(0)
+	s.stands(head, "pending", "by people")
+	s.forge.call("PATCH", fmt.Sprintf("/pulls/%d", number), map[string]any{"base": "main"}, nil)
+	s.once(0)
+	s.stands(head, "pending", "by people")
 	// While the directive's request is closed, the person's own says what is on that commit.
 	at := fmt.Sprintf("/pulls/%d", number)
 	s.forge.call("PATCH", at, map[string]any{"state": "closed"}, nil)

@@ -119,6 +119,7 @@ func (p *pass) request(at review.Position, r *request, b *book) error {
 	case client.Closed:
 		return errors.Join(p.closed(at, now, r, b), p.hear(thread(r), b, noProposal))
 	}
+	p.heads[now.Head.Commit] = true
 	if r.Closed {
 		r.Closed, r.Status = false, "" // of whose head a person's request had the last word meanwhile
 		if err := p.keep(b); err != nil {
