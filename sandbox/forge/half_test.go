@@ -125,3 +125,63 @@ func TestOutOfSight(t *testing.T) {
 	h.once(0)
 	gittest.InOrder(t, h.said(n), "D-1 is this text, by the word of `ann`")
 }
+
+// TestAnotherInSight: nor is it what a project says of the person that has the name since the look
+// began (FORGE-2, FORGE-5).
+func TestAnotherInSight(t *testing.T) {
+	tier.Full(t, "GitHub's description, and git's own server")
+	h := newHub(t)
+	n := h.p.Issue("eve", "greet the user", body)
+	h.p.Label(n, "ann", "ward", true)
+	h.once(0)
+	h.p.Say(n, "ann", approveLine.FindString(h.said(n)))
+	before := h.at("refs/ward/forge/issue/1")
+	asked := 0
+	h.mu.Lock()
+	h.next = func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/collaborators/ann/permission") {
+			return false
+		}
+		if asked++; asked == 2 {
+			h.p.Delete()
+			h.s.Project("ann", "box").Give("ward", "write")
+			http.NotFound(w, r) // as GitLab says of who is no member
+			return true
+		}
+		return false
+	}
+	h.mu.Unlock()
+	gittest.InOrder(t, h.once(1), "is another project than the one that is known here")
+	if after := h.at("refs/ward/forge/issue/1"); after != before {
+		t.Error(h.Run(h.Bare, "git", "show", after))
+	}
+}
+
+// TestHalfApprovedOwing: the end of an approval that was begun takes no answer away that is owed to
+// another comment.
+func TestHalfApprovedOwing(t *testing.T) {
+	tier.Full(t, "GitHub's description, and git's own server")
+	h := newHub(t)
+	n := h.p.Issue("eve", "greet the user", body)
+	h.p.Label(n, "ann", "ward", true)
+	h.once(0)
+	comment := h.p.Say(n, "ann", approveLine.FindString(h.said(n)))
+	h.killedAt("forge/made")
+	h.p.Unsay(n, comment)
+	h.p.Say(n, "ann", "/ward retry")
+	posts := 0
+	h.mu.Lock()
+	h.next = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/comments") {
+			return false
+		}
+		if posts++; posts == 1 {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		return posts == 1
+	}
+	h.mu.Unlock()
+	h.once(1)
+	h.once(0)
+	gittest.InOrder(t, h.said(n), "There is no directive here yet", "D-1 is this text")
+}

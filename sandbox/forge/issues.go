@@ -83,6 +83,9 @@ func (p *pass) begunApproval(number int64, ref, hash string) error {
 	if err != nil {
 		return err
 	}
+	if err := p.pay(client.Thread{Number: number}, b); err != nil {
+		return err
+	}
 	d, why := r.approve(p)(hash, i.By, func(text string) ([]git.RefUpdate, error) {
 		r.Comments.Owes = marked(text, "as it was begun")
 		return p.next(b)
@@ -248,9 +251,11 @@ func (p *pass) mayWrite(who client.Person) (bool, error) {
 		return false, nil
 	}
 	may, err := p.Forge.MayWrite(p.ctx, who.Login)
-	if errors.Is(err, client.ErrNotFound) {
-		may = false
-		_, err = p.Forge.Project(p.ctx) // is it the person that is not seen, or all?
+	if errors.Is(err, client.ErrNotFound) { // is it the person that is not seen, or all?
+		var now client.Project
+		if now, err = p.Forge.Project(p.ctx); err == nil {
+			may, err = false, p.isSame(p.project.ID, now.ID)
+		}
 	}
 	if err == nil && !may {
 		p.mayNot[who.Login] = true

@@ -199,9 +199,17 @@ func (p *pass) settled() error {
 	case err != nil || was == now:
 		return err
 	case was.Project != 0 && was.Project != now.Project:
-		return p.anew(fmt.Errorf("%s is another project than the one that is known here: its number on the forge is %d, and was %d; it was made anew, or somebody else has the name", diag.Untrusted(now.URL), now.Project, was.Project))
+		return p.isSame(was.Project, now.Project)
 	}
 	return p.save(placeRef, old, now)
+}
+
+// isSame refuses another project than the known one, by their numbers.
+func (p *pass) isSame(known, now int64) error {
+	if now == known {
+		return nil
+	}
+	return p.anew(fmt.Errorf("%s is another project than the one that is known here: its number on the forge is %d, and was %d; it was made anew, or somebody else has the name", diag.Untrusted(p.Settings.Forge.URL), now, known))
 }
 
 // anew says how to begin without the records that there are.
