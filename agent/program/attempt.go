@@ -82,7 +82,7 @@ func (a *attempt) run(parent context.Context, prompt string) error {
 	counted()
 	if a.outcome == nil {
 		if process.Missing(err) {
-			return stop.New(stop.Missing, "[model] command: %s. The command has to be there where the agent runs: in the image, or in [sandbox] programs.", diag.Clean(err.Error()))
+			return stop.New(stop.Missing, "[model] command: %s.", diag.Clean(err.Error()))
 		}
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"git-ward/agent/web"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/protocols/uow"
 )
 
 // promptWord and directiveWord are filled in where a word of [model] command
@@ -54,8 +55,7 @@ func checkCommand(program string) error {
 		return nil
 	}
 	if err := preset.Runnable(program); err != nil {
-		return diag.Hint(fmt.Errorf("[model] command: %w", err),
-			`the command has to be there where the agent runs: in the image ([sandbox] image), or on the host in DIR/bin, where [sandbox] programs = "DIR"`)
+		return diag.Hint(fmt.Errorf("[model] command: %w", err), "%s", uow.NoTool.Mend(""))
 	}
 	return nil
 }
