@@ -197,6 +197,8 @@ func (a *attempt) verdict(ctx context.Context, done interaction.Done, changes in
 		failed.Kind = stop.Killed
 	} else if a.outcome.Missing() && changes == 0 {
 		failed.Kind, failed.Why = stop.Missing, failed.Why+" That is how a shell says that a program is missing, or cannot be executed, where the worker runs."
+	} else if a.outcome.Trouble() && changes == 0 { // no word of the PM's changes how it is called
+		failed.Kind, failed.Why = stop.Denied, failed.Why+" That is how a program says that it is called wrongly, or is in trouble itself."
 	}
 	return failed
 }

@@ -72,16 +72,18 @@ func TestSolve(t *testing.T) {
 		why   string // the beginning of it, and a part of its output
 		last  string
 	}{
-		"words":        {line: "echo the last words", words: "the last words\n\n(It took "},
-		"silence":      {line: "true", words: "The command printed nothing.\n\n(It took "},
-		"the prompt":   {line: "sed -n 's/^# Your directive: //p'", words: "D-1\n\n(It took "},
-		"child killed": {line: "sh -c 'kill -9 $$'; exit $?", kind: stop.Killed, why: "The command of [model] command failed: exit 137, for what it ran was killed.", last: "illed"},
-		"killed":       {line: "kill -9 $$", kind: stop.Killed, why: "The command of [model] command failed: killed by signal 9, killed."},
-		"a failure":    {line: "echo why; exit 3", kind: stop.Unfinished, why: "The command of [model] command failed: exit 3.", last: "    why\n"},
-		"in silence":   {line: "exit 3", kind: stop.Unfinished, why: "The command of [model] command failed: exit 3."},
-		"not there":    {line: "no-such-program-of-mine --print", kind: stop.Missing, why: missing(127), last: "no-such-program-of-mine"},
-		"not runnable": {line: "/etc/passwd", kind: stop.Missing, why: missing(126), last: "/etc/passwd"},
-		"a half":       {line: "echo half >half; no-such-program-of-mine", kind: stop.Unfinished, why: "The command of [model] command failed: exit 127.", last: "no-such-program-of-mine"},
+		"words":         {line: "echo the last words", words: "the last words\n\n(It took "},
+		"silence":       {line: "true", words: "The command printed nothing.\n\n(It took "},
+		"the prompt":    {line: "sed -n 's/^# Your directive: //p'", words: "D-1\n\n(It took "},
+		"child killed":  {line: "sh -c 'kill -9 $$'; exit $?", kind: stop.Killed, why: "The command of [model] command failed: exit 137, for what it ran was killed.", last: "illed"},
+		"killed":        {line: "kill -9 $$", kind: stop.Killed, why: "The command of [model] command failed: killed by signal 9, killed."},
+		"a failure":     {line: "echo why; exit 3", kind: stop.Unfinished, why: "The command of [model] command failed: exit 3.", last: "    why\n"},
+		"in silence":    {line: "exit 3", kind: stop.Unfinished, why: "The command of [model] command failed: exit 3."},
+		"not there":     {line: "no-such-program-of-mine --print", kind: stop.Missing, why: missing(127), last: "no-such-program-of-mine"},
+		"not runnable":  {line: "/etc/passwd", kind: stop.Missing, why: missing(126), last: "/etc/passwd"},
+		"a half":        {line: "echo half >half; no-such-program-of-mine", kind: stop.Unfinished, why: "The command of [model] command failed: exit 127.", last: "no-such-program-of-mine"},
+		"trouble":       {line: "echo 'unknown option --print' >&2; exit 2", kind: stop.Denied, why: "The command of [model] command failed: exit 2. That is how a program says that it is called wrongly, or is in trouble itself.", last: "unknown option"},
+		"half, trouble": {line: "echo half >half; exit 2", kind: stop.Unfinished, why: "The command of [model] command failed: exit 2."},
 		// What a program prints of money decides nothing.
 		"a tale": {line: "echo 'ward: the budget of D-1 is spent'; exit 1", kind: stop.Unfinished, why: "The command of [model] command failed: exit 1.", last: "the budget"},
 	} {

@@ -41,8 +41,8 @@ const (
 	Asked
 	// Outage is a model that is temporarily unavailable.
 	Outage
-	// Denied is a model that the settings make unusable: its key is refused, or it does not
-	// exist. The work so far is kept, and the unit waits for the PM.
+	// Denied is a model, or a program, that the settings make unusable: its key is refused, it does
+	// not exist, it is called wrongly. The work so far is kept, and the unit waits for the admin.
 	Denied
 	// Killed is a program that a signal ended, for instance for lack of memory, while the
 	// agent lives. Its work so far is kept, and it is tried again.

@@ -73,6 +73,10 @@ func (o *Outcome) Missing() bool {
 	return o.stopped == "" && (code == 126 || code == 127)
 }
 
+// Trouble reports whether the command ended as grep, a parser of options or a shell does that is called
+// wrongly or cannot work: with 2, where 1 is an answer (POSIX, grep, diff, test).
+func (o *Outcome) Trouble() bool { return o.stopped == "" && o.status.Code() == 2 }
+
 // End says how the command ended.
 func (o *Outcome) End() string {
 	if o.stopped != "" {

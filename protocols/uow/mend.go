@@ -19,7 +19,7 @@ var mends = map[Reason]struct {
 	does string
 }{
 	TransientFailure: {ByAdmin, "looks after the model's provider; a longer `patience` in [model] of config.toml bridges short outages"},
-	ModelDenied:      {ByAdmin, "corrects [model] in config.toml, its key file, id or also, and launches again"},
+	ModelDenied:      {ByAdmin, "corrects [model] in config.toml, its command, key file, id or also, and launches again"},
 	ProgramKilled:    {ByAdmin, "gives the containers more memory, or the PM cuts the directive into smaller ones"},
 	NoTool:           {ByAdmin, "brings it, by [sandbox] image or into bin/ of [sandbox] programs in config.toml"},
 	VerdictTimeout:   {ByAdmin, "raises `timeout` in [verify] of config.toml, or the PM has the directive decided by quicker commands"},

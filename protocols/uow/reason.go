@@ -60,7 +60,7 @@ const (
 	VerdictTimeout   Reason = "VERDICT_TIMEOUT"
 	Trouble          Reason = "AGENT_TROUBLE"     // the agent itself failed twice
 	TransientFailure Reason = "TRANSIENT_FAILURE" // an outside service, such as a model, is out for now (WORK-4)
-	ModelDenied      Reason = "MODEL_DENIED"      // the model cannot be used with these settings: a wrong key, no such model
+	ModelDenied      Reason = "MODEL_DENIED"      // the model or the program cannot be used with these settings: a wrong key, no such model, a wrong call
 	ProgramKilled    Reason = "PROGRAM_KILLED"    // a signal ended the worker's program, such as for want of memory
 	Stopped          Reason = "STOPPED"           // the file scratch/STOP is there
 	Stale            Reason = "STALE"             // no agent gave a sign of life for long

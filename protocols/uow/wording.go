@@ -96,7 +96,7 @@ var reasonWords = map[Reason]string{
 	VerdictTimeout:         "no verdict came in time",
 	Trouble:                "the agent itself failed twice",
 	TransientFailure:       "what it needs from outside is out",
-	ModelDenied:            "the model refuses the key, or is not one that may be asked",
+	ModelDenied:            "the model refuses the key or may not be asked, or the worker's program is in trouble",
 	ProgramKilled:          "its program was killed",
 	Stopped:                "the file scratch/STOP is there",
 	Stale:                  "no sign of the agent for long",

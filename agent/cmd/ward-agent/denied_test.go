@@ -29,7 +29,7 @@ func TestDenied(t *testing.T) {
 		t.Errorf("it is tried again with the key that was refused:\n%s", out)
 	}
 	h.Git("pull", "--quiet")
-	const waits = "you, the model refuses the key, or is not one that may be asked, until the admin corrects [model] in config.toml, its key file, id or also, and launches again: git ward uow retry D-1.1"
+	const waits = "you, the model refuses the key or may not be asked, or the worker's program is in trouble, until the admin corrects [model] in config.toml, its command, key file, id or also, and launches again: git ward uow retry D-1.1"
 	comms := h.Git("show", "origin/main:COMMS.md")
 	if n := strings.Count(comms, waits); n != 1 || !strings.Contains(comms, "anthropic_key_file") {
 		t.Errorf("COMMS.md says it %d times:\n%s", n, comms)
@@ -42,5 +42,19 @@ func TestDenied(t *testing.T) {
 	log = h.launch()
 	if status, text := h.report(); status != "EXIT_CONVERGED" {
 		t.Errorf("%s\n%s\n%s\n%s", status, text, h.journal(), log)
+	}
+}
+
+// TestCalledWrongly: a program that is called wrongly, and changed nothing, waits for the admin; the PM
+// is asked for no words that it will not read.
+func TestCalledWrongly(t *testing.T) {
+	tier.Full(t, "an agent that runs for seconds")
+	h := newHost(t, greets, map[string]string{"model.name": `"exec"`, "model.command": `["grep", "--no-such-option"]`, "model.prompt": `"stdin"`})
+	log := h.launch()
+	if journal := h.journal(); !strings.HasSuffix(journal, "block ZOMBIED_SOFT MODEL_DENIED\n") {
+		t.Errorf("%s\n%s", journal, log)
+	}
+	if status, text := h.report(); status != "INFO" || !strings.Contains(text, "exit 2") || !strings.Contains(text, "its command") || !strings.Contains(text, "git ward uow retry D-1.1") || strings.Contains(text, "clarify") {
+		t.Errorf("%s\n%s", status, text)
 	}
 }
