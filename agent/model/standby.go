@@ -6,7 +6,7 @@ import (
 )
 
 // Standby is several models, in order. Where one is away, because it is busy for longer than it is
-// waited for or is not there, the next one goes on with the conversation. The first is asked
+// waited for, breaks off each time, or is not there, the next one goes on with the conversation. The first is asked
 // again in a conversation that begins after the pause.
 type Standby struct {
 	Order
@@ -43,5 +43,5 @@ func (c *Conversation) begins() bool {
 // budget and a conversation that is too long are the same for all.
 func away(err error) bool {
 	var t *Trouble
-	return errors.As(err, &t) && (t.Kind == Busy || t.Kind == Absent)
+	return errors.As(err, &t) && (t.Kind == Busy || t.Kind == Absent || t.Kind == Broken)
 }

@@ -46,7 +46,7 @@ func TestStandby(t *testing.T) {
 			c.Messages = append(c.Messages, Message{Role: Assistant, Text: r.Text, Native: r.Native})
 		}
 		turn("first")
-		for _, kind := range []Kind{Fatal, Rejected, Broken, TooLong, Spent, Held} {
+		for _, kind := range []Kind{Fatal, Rejected, TooLong, Spent, Held} {
 			trouble = &Trouble{Kind: kind, Err: errors.New("no")}
 			if _, err := s.Turn(t.Context(), c); !errors.Is(err, trouble) || second.asked > 0 {
 				t.Errorf("trouble of kind %d is another model's, too: %v", kind, err)
@@ -69,7 +69,10 @@ func TestStandby(t *testing.T) {
 		turn("second")
 		c, trouble = &Conversation{Messages: c.Messages[:2]}, nil
 		turn("second") // within the pause
-		if len(told) != 2 || !strings.Contains(told[1], "404") {
+		time.Sleep(2 * time.Minute)
+		c, trouble = &Conversation{Messages: c.Messages[:2]}, fmt.Errorf("6 times: %w", &Trouble{Kind: Broken, Err: ErrCut})
+		turn("second")
+		if len(told) != 3 || !strings.Contains(told[1], "404") || !strings.Contains(told[2], "6 times: "+ErrCut.Error()) {
 			t.Errorf("%q", told)
 		}
 		second.turn = func(*Conversation) (Reply, error) { return Reply{}, &Trouble{Kind: Busy, Err: errors.New("the last")} }

@@ -6,6 +6,7 @@ package modeltest
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -55,10 +56,10 @@ type Fault struct {
 	Message    string
 	RetryAfter string
 
-	Cut       int           // hang up after so many events
+	Cut       int           // hang up after so many events; -1: before the first byte
 	Malformed int           // this event is not JSON
 	Error     string        // after the first event, an error of this type as an event
-	Silent    int           // say nothing more after so many events, and do not hang up
+	Silent    int           // say nothing more after so many events, and do not hang up; -1: no byte at all
 	Slow      time.Duration // before each piece of seven bytes
 }
 
@@ -169,7 +170,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	switch a := apis[r.URL.Path]; {
 	case a != nil && r.Method == http.MethodPost:
-		s.turn(w, a, &Request{API: a.name, Header: r.Header.Clone(), Body: body})
+		s.turn(r.Context(), w, a, &Request{API: a.name, Header: r.Header.Clone(), Body: body})
 	case r.URL.Path == "/v1/messages/count_tokens":
 		reply(w, http.StatusOK, map[string]any{"input_tokens": len(body) / 4})
 	case r.URL.Path == "/v1/models":
@@ -180,7 +181,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // turn answers one request of a model.
-func (s *Server) turn(w http.ResponseWriter, a *api, r *Request) {
+func (s *Server) turn(ctx context.Context, w http.ResponseWriter, a *api, r *Request) {
 	err := a.read(r.Body, r)
 	s.mu.Lock()
 	s.requests = append(s.requests, r)
@@ -206,6 +207,12 @@ func (s *Server) turn(w http.ResponseWriter, a *api, r *Request) {
 		}
 		reply(w, t.Fault.Status, a.fault(t.Fault))
 		return
+	}
+	if t.Fault.Silent < 0 {
+		<-ctx.Done() // until the client hangs up
+	}
+	if t.Fault.Silent < 0 || t.Fault.Cut < 0 {
+		panic(http.ErrAbortHandler)
 	}
 	t.fill(r)
 	if !r.Stream {

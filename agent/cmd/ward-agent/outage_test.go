@@ -141,11 +141,16 @@ func TestStandIn(t *testing.T) {
 	for name, fault := range map[string]modeltest.Fault{
 		"overloaded": {Status: 529, Type: "overloaded_error", Message: "Overloaded", RetryAfter: "3600"},
 		"not there":  {Status: 404, Type: "not_found_error", Message: "model: claude-test"},
+		"down":       {Status: 503, Type: "api_error", Message: "no"},
+		"hangs up":   {Cut: -1},
+		"mute":       {Silent: -1},
+		"breaks off": {Cut: 2},
+		"silent":     {Silent: 2},
 	} {
 		for _, settings := range []string{"anthropic", "responses"} {
 			t.Run(name+" "+settings, func(t *testing.T) {
 				t.Parallel()
-				set := map[string]string{"model.also": `["other-test"]`, "model.patience": `"2s"`, "model.tries": "2"}
+				set := map[string]string{"model.also": `["other-test"]`, "model.patience": `"2s"`, "model.tries": "2", "model.silence": `"1s"`}
 				maps.Copy(set, thinking[settings])
 				h := newHost(t, func(r *modeltest.Request) modeltest.Turn {
 					if r.Model != "other-test" && r.N > 1 {
