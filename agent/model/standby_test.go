@@ -69,7 +69,7 @@ func TestStandby(t *testing.T) {
 		turn("second")
 		c, trouble = &Conversation{Messages: c.Messages[:2]}, nil
 		turn("second") // within the pause
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2 * time.Minute) // of this bubble's clock: the pause is over
 		c, trouble = &Conversation{Messages: c.Messages[:2]}, fmt.Errorf("6 times: %w", &Trouble{Kind: Broken, Err: ErrCut})
 		turn("second")
 		if len(told) != 3 || !strings.Contains(told[1], "404") || !strings.Contains(told[2], "6 times: "+ErrCut.Error()) {
