@@ -26,9 +26,9 @@ const (
 
 const maxArtifacts = 200 // at most this many of an iteration's files are listed one by one
 
-// list returns artifacts.json for the changes, and the files that it covers, those of the
-// record included. It names in changes.txt those files, deletions, submodules and links, and
-// what is too much to list.
+// list returns artifacts.json for the changes, and the contents of the files that it lists, the record's
+// included. changes.txt names these files, and also deletions, submodules, links, and changes beyond
+// maxArtifacts.
 func (r *run) list(ctx context.Context, changes []store.Change, uncommitted map[string][]byte) (list loop.Artifacts, files map[string][]byte, err error) {
 	n := r.now.brief.Iteration
 	list = loop.Artifacts{SchemaVersion: loop.SchemaVersion, LoopID: r.deps.Declaration.LoopID, Artifacts: []loop.Artifact{}}
@@ -138,7 +138,7 @@ func (r *run) journaled() (calls, seconds int) {
 		}
 	}
 	for i := begun + 1; i <= end; i++ {
-		calls += int(max(0, records[i].Interactions-records[i-1].Interactions)) // a clarification sets them back
+		calls += int(max(0, records[i].Interactions-records[i-1].Interactions)) // a clarification resets them
 		from, err := time.Parse(time.RFC3339, records[i-1].Time)
 		to, err2 := time.Parse(time.RFC3339, records[i].Time)
 		if err == nil && err2 == nil && records[i-1].State == uow.Active && records[i].ReasonCode != uow.Stale {

@@ -22,7 +22,7 @@ func (r *run) collect(ctx context.Context) (loop.Decision, error) {
 		return d, err
 	}
 	if claimed := r.deps.Journal.Claimed(); claimed != nil && !r.now.solved && r.mayHold() {
-		return loop.Decision{Event: loop.ArtifactsPresent}, nil // it holds without work
+		return loop.Decision{Event: loop.ArtifactsPresent}, nil // the criteria hold without work
 	}
 	for refusals := 0; ; refusals++ {
 		d, err := r.claim(ctx)
@@ -38,7 +38,7 @@ func (r *run) collect(ctx context.Context) (loop.Decision, error) {
 		if refusals == r.deps.Refusals || r.now.stopped {
 			why := fmt.Sprintf("the work of iteration %d was refused %s: %s", r.now.brief.Iteration, diag.Count(refusals+1, "time"), refused.Output)
 			r.refused = r.setAside(ctx)
-			// The remote refuses it, and would refuse the report on top of it as well.
+			// The remote would also refuse a report committed on top of it.
 			return r.fruitless(why), r.deps.Work.Restart(ctx)
 		}
 		if err := r.solve(ctx, refused.Output); err != nil {
@@ -107,9 +107,8 @@ func (r *run) collected(ctx context.Context) (list loop.Artifacts, files map[str
 	return r.list(ctx, r.now.result.Changes, uncommitted)
 }
 
-// changed is what the iteration changed. If a unit's first iteration changes nothing, it is
-// the earlier units' work that the project lacks: the PM has edited the text, and may now want
-// exactly that.
+// changed returns what the iteration changed. If a unit's first iteration changes nothing, it returns the
+// earlier units' work that the project lacks: the PM has edited the text, and may now want exactly that.
 func (r *run) changed(ctx context.Context) ([]store.Change, error) {
 	w := r.deps.Work
 	list, err := w.Changes(ctx, w.Base())

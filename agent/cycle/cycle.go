@@ -2,19 +2,17 @@
 // capsule, work, claim, the host's verdict, learnings, and the one
 // decision at the budget check, until an exit.
 //
-// The machine of protocols/loop says which state comes next. Each state has one
-// handler here, which returns the event that it came to; every transition is
-// logged, and after each one the detectors of 003's forbidden states look at what
-// is really there.
+// The machine of protocols/loop decides which state comes next. Each state has one handler here, which
+// returns an event. Every transition is logged, and after each one the detectors of 003's forbidden
+// states examine the refs.
 //
-// It keeps nothing between two pushes that is not in refs: the unit's journal and its
-// record, the work's branch, the host's notes. Killed anywhere and run again it enters
-// the machine where these say that it is; an iteration that was begun is not begun,
-// and not paid for, a second time.
+// Between two pushes, all state is in refs: the unit's journal and record, the work's branch, the host's
+// notes. A process that was killed and started again computes its state from these. An iteration that
+// was begun is not begun, and not paid for, a second time.
 //
-// An iteration is two pushes. The first has the end of the iteration before, the step
-// of the journal that begins this one, and its capsule. The second has the work, the
-// list of it on the record, and the claim.
+// An iteration makes two pushes. The first has the end of the previous iteration, the journal's step that
+// begins this one, and its capsule. The second has the work, the list of its artifacts on the record, and
+// the claim.
 package cycle
 
 import (
@@ -49,15 +47,15 @@ type Loop struct {
 
 // Unit is the unit of work as its worker sees it.
 type Unit interface {
-	// Team is asked for once, before the first subagent. It tells of each subagent that begins.
+	// Team is called once, before the first subagent. The team reports each subagent that begins to told.
 	Team(ctx context.Context, told *Subagents) (Team, error)
 	// World is main's current state.
 	World(ctx context.Context) (uow.World, error)
 	// Verdict waits for the host's verdict on a claim; nil if none comes in time.
 	Verdict(ctx context.Context, commit, claim string) (*loop.Verdict, error)
-	// Signals are what says stop (LOOP-9).
+	// Signals lists the present stop signals (LOOP-9).
 	Signals(ctx context.Context) []loop.Signal
-	// Over is why no more work may be done in this run, "" while it may.
+	// Over returns why this run may do no more work, "" if it may.
 	Over() string
 	// Limit names the limit of the spent budget, a key of the directive or a host setting; ""
 	// if unknown.
@@ -72,19 +70,19 @@ type Unit interface {
 
 // End is the end of a loop.
 type End struct {
-	Report *loop.Report // on the record by then
-	Calls  int          // calls of tools that are in no journal step yet
-	Note   string       // that none has yet
-	Block  uow.Reason   // of an EXIT_BLOCKED where the journal's rules name one, "" for the plain one
+	Report *loop.Report // already committed to the record
+	Calls  int          // tool calls that no journal step has counted yet
+	Note   string       // a note that no journal step has yet
+	Block  uow.Reason   // the journal's reason of an EXIT_BLOCKED, "" for the default
 	// Again rewrites the evidence of the end without the models' text, if the remote refuses
 	// it with the journal's step; nil if an earlier run has pushed it.
 	Again func(ctx context.Context) error
 }
 
-// Run goes on with the loop until its exit. The unit is ACTIVE when it starts, and its
-// record begun. What the end leaves is committed there, and moves to the remote with the
-// journal's step that the caller makes of the report. The error is stop.Suspended where the unit is not the agent's to go on with now; any
-// other is trouble, and the next Run goes on from there.
+// Run continues the loop until its exit. The unit must be ACTIVE and have a record. Run commits the end's
+// evidence to the record; the caller pushes it with the journal's step that it makes of the report. The
+// error is stop.Suspended if the agent may not continue the unit now. After any other error, the next Run
+// continues from the refs.
 func (l *Loop) Run(ctx context.Context) (End, error) {
 	if report, err := ReadReport(ctx, l.Work, l.Journal); report != nil || err != nil {
 		return End{Report: report}, err

@@ -74,7 +74,7 @@ func (r *run) outcomes(ctx context.Context, status loop.Status, d loop.Decision)
 			return out, nil, err
 		}
 	}
-	if r.state != loop.BudgetCheck { // if nothing fails: the decision rests on the last good end
+	if r.state != loop.BudgetCheck { // at BUDGET_CHECK nothing failed: the last iteration ended
 		out.Failed = d.Words
 	}
 	if status == loop.ExitNeedInfo {
@@ -184,8 +184,8 @@ func (r *run) rung(ctx context.Context, v *loop.Verdict, history []loop.Residual
 	return loop.Rung(e)
 }
 
-// Late is the halting report of a loop that somebody else has ended, as an exit by a
-// decision would be: from what the record has, which takes nothing any more.
+// Late returns the halting report of a loop that somebody else has ended, as an exit by decision d would
+// make it. It reads the record and does not write to it.
 func (l *Loop) Late(ctx context.Context, d loop.Decision) (*loop.Report, error) {
 	r := &run{deps: l, state: loop.BudgetCheck}
 	if err := r.restore(ctx, r.evidence(ctx)); err != nil {

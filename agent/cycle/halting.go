@@ -56,7 +56,7 @@ func (r *run) await(ctx context.Context) (loop.Decision, error) {
 	}
 	r.deps.Log.Info().Str("verdict", v.Verdict).Str("reason", v.Reason).Str("residual", v.Residual.Words()).Msg("the host's verdict")
 	r.now.result.Verdict = v
-	// The claim may need the PM's word on more than he has included: he is asked again.
+	// The claim may need the PM's decision on more paths than he has included; then he is asked again.
 	if v.WantsWord() && record.Event != uow.MakeClaim && record.ReasonCode != uow.IncludedNow { // he has answered, and the unit continues without it
 		return loop.Decision{}, nil
 	}

@@ -24,8 +24,8 @@ func (r *run) step(ctx context.Context, in uow.Input) (loop.Decision, error) {
 	return d, err
 }
 
-// offer is step for callers who can fix what the remote refuses of branch and record: refused
-// is the reason, and then nothing has moved.
+// offer is step for callers that can fix a branch or record that the remote refuses. Then refused is the
+// reason, and no ref has moved.
 func (r *run) offer(ctx context.Context, in uow.Input) (d loop.Decision, refused *stop.Stop, err error) {
 	return r.offerWith(ctx, in, r.deps.Work)
 }

@@ -18,7 +18,7 @@ var waits = map[stop.Kind]uow.Input{
 	stop.Missing: {Event: uow.Block, Reason: uow.NoTool},
 }
 
-// Reason is why a unit waits whose worker ended so; "" for an end that is none of those waits.
+// Reason returns the reason code of the wait for a worker's end; "" if the unit does not wait.
 func Reason(kind stop.Kind) uow.Reason { return waits[kind].Reason }
 
 // maxNote bounds the journal's description of a wait, in bytes.

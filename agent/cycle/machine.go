@@ -28,10 +28,10 @@ type run struct {
 
 	subagents Subagents // that the team began
 
-	unpaid string     // why nobody pays for more work, where Limits do not say so; "" while somebody does
+	unpaid string     // why a budget outside Limits is spent; "" if none is
 	block  uow.Reason // see End
 
-	refused string // what became of work that the remote refused; "" where it refused none
+	refused string // what became of work that the remote refused; "" if it refused none
 }
 
 // iteration is the current iteration or, after its end, the last of this run.
@@ -50,7 +50,7 @@ type iteration struct {
 	forgotten  bool   // the remote refused it
 	left       bool   // the iteration is unfinished
 	stopped    bool   // the Solver did not finish by itself
-	missing    bool   // for want of a program where it works
+	missing    bool   // because a program that it needs is missing
 	review     Review
 	cert       *loop.Certificate // nil until decided
 	before     past              // at the iteration's end

@@ -11,8 +11,8 @@ import (
 	"git-ward/protocols/loop"
 )
 
-// past is what the record says of the loop so far. However long the loop is, few files are
-// read: each names its predecessor.
+// past is the loop's history according to the record. Reading it needs few files, however long the loop
+// is, because each file summarizes its predecessors.
 type past struct {
 	ended    int               // completed iterations of this unit
 	last     *loop.Certificate // the last one's certificate, nil before the first
@@ -67,7 +67,7 @@ func (r *run) enter(ctx context.Context) error {
 	return err
 }
 
-// stands is the state according to the journal.
+// stands returns the state according to the journal.
 func (r *run) stands() loop.State {
 	switch {
 	case r.inProgress() && r.claimed():
@@ -142,8 +142,8 @@ func (r *run) certificate(ctx context.Context, n int) (*loop.Certificate, error)
 // inProgress reports whether the journal has begun an iteration that has no certificate yet.
 func (r *run) inProgress() bool { return int(r.deps.Journal.Last().Iteration) > r.past.ended }
 
-// claimed reports whether the work of the iteration in progress is claimed. A claim of what
-// was there before is of no work.
+// claimed reports whether the work of the iteration in progress is claimed. A claim of the project as it
+// was (mayHold) does not count.
 func (r *run) claimed() bool {
 	last := r.deps.Journal.Last()
 	return last.Claim != nil && last.Claim.Iteration == last.Iteration && !r.mayHold()
@@ -152,7 +152,7 @@ func (r *run) claimed() bool {
 // number is the evidence's number of the first iteration without a certificate.
 func (r *run) number() int { return r.past.ended }
 
-// counted is the journal's number of an iteration, from 1, for the evidence's.
+// counted converts the evidence's number of an iteration, from 0, to the journal's, from 1.
 func (r *run) counted(n int) int { return n + 1 }
 
 // path is the path of an iteration's file.
@@ -163,8 +163,8 @@ func (r *run) path(iteration int, name string) string {
 // top is the path of a file of the whole loop.
 func (r *run) top(name string) string { return loop.Dir(r.deps.Work.Directive.Name()) + "/" + name }
 
-// ReadReport is the halting report of the journal's unit, where its record has one; nil
-// otherwise. A unit that was blocked, or waited for the PM, and goes on again has none.
+// ReadReport returns the halting report on the record of the journal's unit, nil for none. A unit that was
+// blocked or waited for the PM, and continues, has none.
 func ReadReport(ctx context.Context, w *store.Work, j *store.Journal) (*loop.Report, error) {
 	var report loop.Report
 	_, err := evidenceOf(ctx, w).decode(loop.Dir(w.Directive.Name())+"/"+loop.ReportFile, &report)

@@ -74,8 +74,8 @@ func (r *run) spawn(ctx context.Context) (loop.Decision, error) {
 	return loop.Decision{Event: loop.SubagentOutput}, r.solve(ctx, "")
 }
 
-// mayHold reports whether the unit's first claim is, or will be, of what was there before
-// anybody worked: by the PM's word, given before the work, that all may hold already.
+// mayHold reports whether the unit's first claim is, or will be, of the project before any work, because
+// the directive says that its criteria may hold already.
 func (r *run) mayHold() bool {
 	if r.deps.Work.Directive.Options.MayHold == "" || r.past.ended > 0 {
 		return false
@@ -92,16 +92,16 @@ func (r *run) mayHold() bool {
 	return claims < 2
 }
 
-// heldAlready claims what is there where the PM says that all may hold, and reports whether
-// the verdict leaves nothing to work on. Otherwise the same iteration goes on with the work,
-// and the claim costs none.
+// heldAlready claims the project before any work if the directive allows that (mayHold), and reports
+// whether the verdict leaves nothing to do. Otherwise the same iteration continues with the work, so that
+// the claim costs no iteration.
 func (r *run) heldAlready(ctx context.Context) (bool, error) {
 	if !r.mayHold() {
 		return false, nil
 	}
 	if r.deps.Journal.Claimed() == nil {
 		d, err := r.claim(ctx)
-		if stop.As(err, stop.Refused) != nil { // the Solver's work meets it again, and is told why
+		if stop.As(err, stop.Refused) != nil { // the Solver's own claim will be refused, too, and it is told why
 			return false, nil
 		}
 		if err != nil || d.Event != loop.ArtifactsPresent {
@@ -127,7 +127,7 @@ func (r *run) begin(ctx context.Context) (loop.Decision, error) {
 		if signals := r.deps.Unit.Signals(ctx); len(signals) > 0 {
 			return loop.Decision{Event: loop.Backpressure, Reason: loop.BackpressureSignal, Words: signals[0].Words()}, nil
 		}
-		if over := r.overspent(); over != "" { // nothing began, so nothing has to end
+		if over := r.overspent(); over != "" { // no iteration began, so none must be ended
 			return loop.Decision{}, stop.New(stop.Suspended, "%s", over)
 		}
 	}
@@ -146,8 +146,8 @@ func (r *run) begin(ctx context.Context) (loop.Decision, error) {
 	if ended.cert == nil {
 		return broken("the evidence was refused: " + refused.Output), nil
 	}
-	// The refusal may be for a model's text, such as a secret in it; the facts are in the
-	// verdict.
+	// The remote may have refused a model's text, such as a secret in it. The facts are in the
+	// verdict, so the learnings can do without it.
 	r.deps.Log.Warn().Str("findings", refused.Output).Msg("the learnings were refused; once more without the model's words")
 	if err := r.again(ctx, ended); err != nil {
 		return loop.Decision{}, err
@@ -178,7 +178,7 @@ func (r *run) takeUp(ctx context.Context) (loop.Decision, error) {
 	if err != nil {
 		return loop.Decision{}, err
 	}
-	if have != nil { // a killed run has pushed it: it must not change
+	if have != nil { // a killed run has pushed the capsule: it must not change
 		r.now.brief.Capsule = have
 		return loop.Decision{}, nil
 	}
@@ -213,7 +213,7 @@ func (r *run) writeCapsule(ctx context.Context) (loop.Decision, error) {
 	return loop.Decision{}, r.commit(ctx, fmt.Sprintf("loop: iteration %d begins", b.Iteration), files, r.iterationTrailer(b.Iteration))
 }
 
-// said is what the PM said on the unit, for LEARNINGS.md.
+// said returns the PM's words on the unit, for LEARNINGS.md.
 func (r *run) said() (list []string) {
 	for _, words := range uow.Words(r.deps.Journal.Records) {
 		list = append(list, r.deps.Work.Redact(words))

@@ -6,10 +6,9 @@ import (
 	"sync"
 )
 
-// Subagents is where a Team says whom it begins, so that the detectors see what was
-// told to whom, and whether one works while another does
-// (CONTEXT_BLEED_BETWEEN_ITERATIONS, STACKED_SPECULATIVE_ITERATIONS). The zero value
-// is ready; it may be used concurrently.
+// Subagents records the subagents that a Team begins. From it, the detectors learn each subagent's prompt,
+// and whether two worked at the same time (CONTEXT_BLEED_BETWEEN_ITERATIONS,
+// STACKED_SPECULATIVE_ITERATIONS). The zero value is ready to use, and safe for concurrent use.
 type Subagents struct {
 	mu      sync.Mutex
 	active  int
@@ -19,10 +18,9 @@ type Subagents struct {
 
 var errStacked = errors.New("another subagent is at work: all but the oldest are cancelled")
 
-// Begin says that a subagent begins, and what it was told beyond the PM's own
-// SYSTEM.md and COMMS.md; told is "" for the Skeptic and for one that goes on after
-// a refusal. Its work belongs under the context, which is ended already where
-// another subagent is active. end says that it ended.
+// Begin records that a subagent begins. told is its prompt without the PM's own SYSTEM.md and COMMS.md,
+// "" for the Skeptic and for a subagent that continues after a refusal. The subagent must use the
+// returned context, which is already cancelled if another one is active, and call end when it has ended.
 func (s *Subagents) Begin(ctx context.Context, told string) (subagent context.Context, end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

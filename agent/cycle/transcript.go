@@ -58,8 +58,8 @@ func (r *run) times() (n int) {
 	return n
 }
 
-// KeepWords commits what a run that was killed said of the newest iteration of a unit that is
-// at its end: nobody goes on with it.
+// KeepWords commits the transcript of a killed run for the newest iteration of an ended unit, because no
+// later run will.
 func KeepWords(ctx context.Context, w *store.Work, j *store.Journal, words string) error {
 	n := int(j.Last().Iteration) - 1
 	if words == "" || n < 0 {
@@ -81,8 +81,7 @@ func (r *run) putTranscript(ctx context.Context) error {
 	return r.commit(ctx, fmt.Sprintf("loop: iteration %d is left for now", n), files, r.iterationTrailer(n))
 }
 
-// forget drops the transcript if the remote refuses it, because it must not keep the work from
-// its claim. A note replaces it.
+// forget replaces the transcript by a note if the remote refuses it, so that it does not prevent the claim.
 func (r *run) forget(refused *stop.Stop) bool {
 	if r.now.transcript == "" || r.now.forgotten || len(refused.Findings) == 0 {
 		return false
