@@ -74,9 +74,8 @@ func (b *branchRun) own(d *comms.Directive) bool {
 	return b.deps.only == "" || b.deps.only == d.Name()
 }
 
-// prove takes the branch's unit through claim and verdict to its end, and merges, as far as
-// nothing more is to be solved. It returns false if there is no such unit, or its code is not
-// what was started.
+// prove takes the branch's unit through claim and verdict to its end, and merges, if no more work is
+// needed. It returns false if there is no such unit, or if its code is not the code that was started.
 func (b *branchRun) prove(ctx context.Context) (bool, error) {
 	deps, d := b.deps, b.directive()
 	if d == nil || !b.own(d) || b.doc.State(*d) == comms.Closed || !deps.config.Agent.Loop {

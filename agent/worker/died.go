@@ -15,12 +15,12 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// mostDeaths is how many workers in a row may end badly before another does not simply go on.
+// mostDeaths is how many workers in a row may end badly before the unit is blocked.
 const mostDeaths = 2
 
-// died says that one worker after the other has ended badly, "" where they have not. The number is
-// the host's, which nothing in the fence can change. It counts workers whose agents had answered,
-// whatever they pushed: what kills its agent may do so before any push, or after the PM's word.
+// died says that several workers in a row have ended badly; "" if not. The host counts them, so nothing in
+// the fence can change the number. It counts workers whose agents had answered, whatever they pushed,
+// because work that kills its agent may do so before any push, or after a command by the PM.
 func (d *deps) died(ctx context.Context, directive string) (why string, err error) {
 	ends, err := git.Open(d.store.Bare).Refs(ctx, boot.CountPrefix(boot.Ends, directive))
 	if err != nil || len(ends) < mostDeaths {
@@ -29,8 +29,8 @@ func (d *deps) died(ctx context.Context, directive string) (why string, err erro
 	return d.clean(fmt.Sprintf("The last %d workers ended badly: what they ran may have killed them.", len(ends)) + d.lastHeard(directive)), nil
 }
 
-// survives blocks a unit on which one worker after the other has ended badly, as where what it runs
-// kills its agent: only then do the policy's retries count these ends, and end them with a report.
+// survives blocks a unit on which several workers in a row have ended badly, for example because a command
+// kills its agent. Then the policy's retries count these ends, and the last one leads to a report.
 func (r *unitRun) survives(ctx context.Context) error {
 	u := r.unit
 	why, err := r.deps.died(ctx, u.directive.Name())

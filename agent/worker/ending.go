@@ -82,9 +82,9 @@ func (r *unitRun) atOnce(ctx context.Context, end cycle.End) error {
 	return r.unit.flush(ctx, r.work)
 }
 
-// enclose adds the report to the push of the unit's end, and the archive with it: the record then
-// has all that the unit will say, and the host folds it whatever becomes of this process. A unit
-// with something kept is archived once that is gone, because a process after this one sees to it.
+// enclose adds the report and the archive step to the push of the unit's end. The record is then complete,
+// and the host folds the report even if this process dies. A unit with kept changes is archived after
+// those are removed, which a later process does.
 func (r *unitRun) enclose(ctx context.Context, report *loop.Report) error {
 	ending, err := r.told(ctx, report)
 	if err != nil {
@@ -279,8 +279,8 @@ func (r *unitRun) newReport(report *loop.Report, ending review.Ending) comms.New
 	return comms.NewReport{Time: time.Now(), Directive: r.unit.directive.Name(), DirectiveHash: r.unit.directive.Hash(), Status: comms.Status(report.Status), Text: ending.Text()}
 }
 
-// afterwards reports an ended unit without a report: a run was killed in between, or the PM
-// ended it. A unit that asked or was blocked has its report, and the PM's word came later.
+// afterwards reports an ended unit that has no report, because a run was killed in between or the PM ended
+// it. A unit that asked or was blocked before the PM ended it has its report.
 func (r *unitRun) afterwards(ctx context.Context) error {
 	report, err := cycle.ReadReport(ctx, r.work, r.unit.journal)
 	if err != nil {

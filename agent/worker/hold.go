@@ -17,8 +17,8 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// watchEvery is how often a running unit is checked: after a PM's stop it must be silent
-// within two seconds (WORK-3), most of which ending the processes takes.
+// watchEvery is the interval of checks of a running unit. After the PM's stop it must be silent within two
+// seconds (WORK-3), and ending the processes takes most of these.
 const watchEvery = 250 * time.Millisecond
 
 // signEvery is how many checks there are between signs of life.
@@ -116,7 +116,7 @@ func (w *watch) enough(why *stop.Stop) {
 	}
 }
 
-// look is why the work must end, nil for no reason.
+// look returns why the work must end, nil if it need not.
 func (w *watch) look(ctx context.Context, unit, control bool) (why *stop.Stop, err error) {
 	if w.stopFile != "" {
 		if _, err := os.Lstat(w.stopFile); err == nil {

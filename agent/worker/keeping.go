@@ -31,8 +31,8 @@ func (r *unitRun) takeUp(ctx context.Context) (note string, err error) {
 	return prompt.Uncommitted, nil
 }
 
-// keeping keeps uncommitted changes while a worker works. Over ends that, and says what became of
-// the work of one who left no repository behind, "" if he did not.
+// keeping saves uncommitted changes while a worker works. over ends the saving. If the worker destroyed the
+// repository, lost says what became of the work; otherwise it is "".
 func (r *unitRun) keeping(ctx context.Context) (over func() (lost string), err error) {
 	keeper, err := r.work.Saver(ctx, func(what string) { r.log.Warn().Msg(what) })
 	if err != nil {
@@ -69,19 +69,19 @@ func (r *unitRun) endSaving(ctx context.Context) {
 	}
 }
 
-// allLost is what became of a worker's tree of which nothing is kept.
+// allLost describes the fate of a worker's tree of which nothing was saved.
 const allLost = "What it made there is lost; the work begins again from what was pushed"
 
-// errGone is the end of a worker who said nothing of what he left.
+// errGone is the end of a worker that destroyed its repository and did not say so.
 var errGone = errors.New("the worker left no repository behind: its .git is gone or broken")
 
-// ofTree adds to a worker's end what became of the tree without a repository that he left.
+// ofTree adds the fate of a tree without a repository to a worker's end.
 func ofTree(err error, fate string) error {
 	ended := stop.Of(err)
 	if ended == nil {
 		return fmt.Errorf("%w. %s", err, fate)
 	}
-	told := *ended // whose Why is what reports say
+	told := *ended // reports show its Why
 	why, isSentence := strings.CutSuffix(ended.Why, ".")
 	if told.Why = why + ". " + fate; isSentence {
 		told.Why += "."

@@ -51,14 +51,12 @@ func checkProvider(c *config.Config) error {
 	return nil
 }
 
-// order is the models that the settings name, the first that is asked first. It tells of each
-// change.
+// order returns the models in the settings, the preferred one first. instead is called at each switch.
 func order(c *config.Config, instead func(string)) model.Order {
 	return model.Order{Names: append([]string{c.Model.ID}, c.Model.Also...), Pause: c.Agent.RetryPause.Duration, Note: instead}
 }
 
-// openModel makes the model that the settings name, which tells of each wait; nil where a
-// program works.
+// openModel makes the model in the settings; nil if the worker is a program. waits is called at each wait.
 func openModel(ctx context.Context, d *deps, main store.Snapshot, waits func(model.Wait), order model.Order) (model.Model, error) {
 	w, _ := config.FindWorker(d.config.Model.Name)
 	switch w.Kind {
@@ -70,9 +68,9 @@ func openModel(ctx context.Context, d *deps, main store.Snapshot, waits func(mod
 	return openScript(ctx, d.config.Model.Script, main)
 }
 
-// openProvider makes a model that thinks. It is reached by the gateway alone, whose
-// address and whose key, which is none, the forwarder put into the environment: no
-// other key is ever here (SBX-7).
+// openProvider makes a provider's model. It is reachable only through the gateway. The forwarder sets the
+// gateway's address and a placeholder key in the environment, so that no real key is ever in the fence
+// (SBX-7).
 func openProvider(d *deps, provider config.Provider, waits func(model.Wait), order model.Order) (model.Model, error) {
 	set := d.config.Model
 	variable := gateway.OpenAI

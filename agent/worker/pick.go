@@ -43,7 +43,7 @@ func (p *pass) next(ctx context.Context, doc *comms.Document) (*comms.Directive,
 	s := schedule.State{Rules: rules, Slots: []schedule.Slot{{Number: 1}}, Stopped: map[string]bool{}}
 	for _, d := range k.Directives {
 		switch {
-		case d.Gone: // those come last
+		case d.Gone: // directives that are gone come last
 			continue
 		case d.Name == p.deps.only && len(d.Waits) > 0:
 			return nil, fmt.Errorf("%s comes after %s", d.Name, strings.Join(d.Waits, ", "))
@@ -59,7 +59,7 @@ func (p *pass) next(ctx context.Context, doc *comms.Document) (*comms.Directive,
 	return doc.Directive(plan.Start[0].Directive), nil
 }
 
-// look is known for who has no document at hand.
+// look is known for callers without a document.
 func (d *deps) look(ctx context.Context) (*schedule.Known, schedule.Rules, error) {
 	main, err := d.store.Main(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (d *deps) linger(ctx context.Context) (again bool, err error) {
 		left := rules.Linger - time.Since(began)
 		switch {
 		case due == schedule.Now:
-			return again, nil // otherwise the pass left it so, and the launcher decides
+			return again, nil // otherwise the launcher decides
 		case due == schedule.Over || left <= 0:
 			return false, nil
 		case due == schedule.Later:

@@ -1,10 +1,9 @@
-// Package worker takes a directive from push to report: the one that a launcher gave it or,
-// without a launcher, one after the other as protocols/schedule has them. It lets a solver, a model with tools or any command, work on it
-// in a clone of its own, pushes the branch, and reports (AGT-4).
+// Package worker takes a directive from push to report: the one that a launcher assigned or, without a
+// launcher, each in the order of protocols/schedule. A solver, which is a model with tools or any command,
+// works in a clone of its own; the worker pushes the branch and reports (AGT-4).
 //
-// It keeps no state but refs of the remote. Killed at any point and started again,
-// it goes on: what the remote's branch says is done is not done again, what main's
-// reports answer is not answered again (AGT-5).
+// All state is in refs of the remote. A worker that was killed at any point and started again continues: it
+// does not repeat work that the remote's branch has, or a report that main has (AGT-5).
 package worker
 
 import (
@@ -42,7 +41,7 @@ type Settings struct {
 	Stderr    io.Writer                // the log, for a person
 	Redact    func(string) string      // removes secrets from logs and commits; may be nil
 	Live      io.Writer                // gets the work's events as lines with live.Prefix; may be nil
-	Heard     string                   // the directory below which the host keeps what it heard; "" for none
+	Heard     string                   // the directory with the events that the host recorded; "" for none
 	Getenv    func(name string) string // of the process
 }
 
@@ -75,8 +74,8 @@ func (d *deps) restart(branch string) error {
 	return tool.Restart()
 }
 
-// Run works until no directive is open (Once) or until the context ends. A tool
-// that writes a signal ends it, too: then it returns nil, and the watcher acts.
+// Run works until no directive is open (Once) or the context ends. It also ends, with nil, when a tool
+// writes a signal for the watcher.
 func Run(ctx context.Context, set Settings) error {
 	if err := planrun.Inside(set.Getenv, ""); err != nil {
 		return err

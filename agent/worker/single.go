@@ -101,8 +101,8 @@ func (s *single) solve(ctx context.Context, solver solver) error {
 	}
 }
 
-// timely lets the solver work until the launch's time is over. Where no repository is left, that is an
-// end, too: another try would be without a bound.
+// timely lets the solver work until the launch's time is over. A destroyed repository also ends the work,
+// because otherwise there would be no bound on retries.
 func (s *single) timely(ctx context.Context, solver solver, findings string) (string, error) {
 	process := ctx
 	ctx, cancel := s.deps.launch.Context(ctx)
@@ -139,7 +139,7 @@ func (s *single) keep(ctx context.Context, stopped *stop.Stop) error {
 		kept = " What it had so far was refused:\n\n" + diag.Indent(refused.Output)
 	} else if err != nil {
 		return err
-	} else if pushed, err := s.work.HasBranch(ctx, s.work.Branch); err != nil { // the original stop must not be lost for that
+	} else if pushed, err := s.work.HasBranch(ctx, s.work.Branch); err != nil { // err must not replace the original stop
 		s.log.Warn().Err(err).Msg("whether the remote has the branch cannot be asked")
 		kept = fmt.Sprintf(" What it had so far is on %s, unless nothing was done: the remote could not be asked.\n", s.work.Branch)
 	} else if pushed {

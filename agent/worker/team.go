@@ -39,8 +39,7 @@ func (t *team) Solve(ctx context.Context, b cycle.Brief, refusal string) (intera
 	return t.solver.Solve(ctx, b, refusal)
 }
 
-// Review asks the Skeptic, with the outcomes that the policy's branches look at. It
-// uses no tools.
+// Review asks the Skeptic, and names the outcomes that the policy's branches use. The Skeptic has no tools.
 func (t *team) Review(ctx context.Context, b cycle.Brief, r cycle.Result) (cycle.Review, int, error) {
 	ctx, end := t.subagents.Begin(ctx, "")
 	defer end()
@@ -124,7 +123,7 @@ type startedWork struct {
 	launch launch.Launch
 }
 
-// Solve says what was started, where that is all that the branch holds.
+// Solve describes what was started. The error is stop.Suspended if more work is needed, which main does.
 func (s *startedWork) Solve(ctx context.Context, b cycle.Brief, refusal string) (interaction.Done, error) {
 	if same, err := s.work.HasCode(ctx, s.work.Base()); err != nil {
 		return interaction.Done{}, err

@@ -28,7 +28,7 @@ func (r *unitRun) told(ctx context.Context, report *loop.Report) (review.Ending,
 		}
 		verdict, err := r.deps.store.Verdict(ctx, commit, claim.Hash)
 		r.lacks("verdict", err)
-		if verdict != nil && verdict.DirectiveHash == r.unit.directive.Hash() { // for another text, which says nothing about this one
+		if verdict != nil && verdict.DirectiveHash == r.unit.directive.Hash() { // a verdict on another text does not count
 			e.Verdict = verdict
 		}
 	}

@@ -116,12 +116,12 @@ func (r *unitRun) loop(ctx context.Context) (cycle.End, error) {
 	l.Activity, l.Lost = log, r.watching.lost
 	ended, err := l.Run(ctx)
 	if why := stop.As(context.Cause(ctx), stop.Suspended); err != nil && why != nil {
-		err = why // whatever else its end has brought about
+		err = why // the cause, not an error that followed from it
 	}
 	return ended, err
 }
 
-// newLoop makes the unit's bounded loop, with the unit as it is now: at work, or ended.
+// newLoop makes the unit's bounded loop; now is the running or the ended unit.
 func (r *unitRun) newLoop(now cycle.Unit) *cycle.Loop {
 	d, u := r.deps, r.unit
 	return &cycle.Loop{Unit: now, Work: r.work, Journal: u.journal, Declaration: u.declaration, Limits: u.limits,
@@ -131,16 +131,16 @@ func (r *unitRun) newLoop(now cycle.Unit) *cycle.Loop {
 // World is the unit's.
 func (r *unitRun) World(ctx context.Context) (uow.World, error) { return r.unit.world(ctx) }
 
-// Over is why the launch lets no more work begin.
+// Over returns why the launch allows no more work, "" if it does.
 func (r *unitRun) Over() string { return r.deps.launch.WhyOver() }
 
-// Words is what earlier runs could not put on the record.
+// Words returns the transcript that earlier runs could not commit to the record.
 func (r *unitRun) Words() string { return r.unit.lost() }
 
-// Note is what happened beside the journal's steps.
+// Note returns the note for the journal's next step.
 func (r *unitRun) Note() string { return r.note }
 
-// Noted forgets the Note.
+// Noted clears the note.
 func (r *unitRun) Noted() { r.note = "" }
 
 // Verdict waits for the host's verdict on a claim: as long as the verifier may take for the

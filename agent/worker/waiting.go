@@ -85,7 +85,7 @@ func (r *unitRun) instead(text string) {
 // maxInstead bounds one journal step's text about that, in bytes.
 const maxInstead = 4 << 10
 
-// stoodIn are the changes of the working model, from the journal and the next step.
+// stoodIn lists the switches of the model, from the journal and for its next step.
 func (r *unitRun) stoodIn() (list []string) {
 	notes := []string{}
 	for _, rec := range r.unit.journal.Records {
