@@ -25,8 +25,8 @@ type commandList struct {
 // lists are rarer, and the bucket bounds their sum (GATE-6).
 const tokenBytes = 4 << 10
 
-// tokens is what a list costs besides the token that its push has paid. It is at most a full
-// bucket, so that an endless list is refused without shutting out its sender for hours.
+// tokens returns the price of a list beyond the token that its push has paid. It is at most a full bucket,
+// so that an endless list does not lock out its sender for hours.
 func (l *commandList) tokens(burst int) float64 {
 	if l == nil {
 		return 0

@@ -7,8 +7,8 @@
 // The door reads only the head of the client's command list, to refuse a push certificate,
 // which git would store before any hook runs (commandList).
 //
-// The same service is a forced command of ssh, for those whose key says who they are
-// (Session, ID-4).
+// The same service is available as a forced command of ssh; there the key identifies the client (Session,
+// ID-4).
 package door
 
 import (
@@ -48,11 +48,11 @@ type Config struct {
 	Dir      string         // short directory for the socket; empty: os.TempDir
 	Settings *config.Config // the door uses [limits] and [door]
 	Log      zerolog.Logger // one line per push
-	// Principal says whose pushes these are: "" or Agent is the agent's plain token, Watcher a
+	// Principal is the principal of the pushes: "" or Agent for the agent's plain token, Watcher for a
 	// bound token of that name. Each door has its own bucket.
 	Principal string
-	// Name, if set, is asked at each push for the agent's name: that of its worker's lease
-	// (MANY-2), for a bound token. "" is the agent's plain token.
+	// Name, if set, is called for each push. It returns the name of the worker's lease (MANY-2), for a
+	// bound token, or "" for the agent's plain token.
 	Name func() string
 	// Peer, if set, returns the only user id, as this host sees it, that may connect now. The
 	// kernel says who connects (SO_PEERCRED, unix(7)).
@@ -85,8 +85,8 @@ type Door struct {
 //
 // The socket is `<outer>/door/sock`. The outer directory has mode 0700, so that
 // no other user of the host gets in; the inner one 0755 and the socket 0666, so
-// that a container that has the inner one mounted gets in as whatever user its
-// id map makes of the agent.
+// that a container with the inner one mounted can connect, whatever user its id
+// map maps the agent to.
 func Listen(c Config) (*Door, error) {
 	outer, err := scratch.Make(c.Dir, "")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"git-ward/protocols/gate"
 )
 
-// Environ proves, by the repository's key, that a push of the host's own is a principal's under
-// a name (ID-1). The id names the push.
+// Environ returns the environment of a push that the host itself makes. A token signed with the repository's
+// key states the principal and the name (ID-1); id identifies the push.
 func Environ(bare, id, principal, name string) ([]string, error) {
 	key, err := readKey(bare)
 	if err != nil {
@@ -20,9 +20,9 @@ func Environ(bare, id, principal, name string) ([]string, error) {
 	return token.Environ(key, id, principal, name), nil
 }
 
-// Enter pushes a commit that repo has to a ref of the bare repository, through its hooks, as a
-// principal under a name, and ends the push at limit. If the gate refuses the commit, refused is
-// its answer beside the error; any other error is trouble on the way.
+// Enter pushes a commit of repo to a ref of the bare repository, through its hooks, as a principal with a
+// name, and ends the push after limit. If the gate refuses the commit, it returns the gate's answer along
+// with the error; for any other error refused is nil.
 func Enter(ctx context.Context, repo *git.Repo, bare string, limit time.Duration, principal, name, commit, ref string) (refused *gate.Answer, err error) {
 	env, err := Environ(bare, token.NewID(time.Now()), principal, name)
 	if err != nil {

@@ -51,8 +51,8 @@ func (s *Session) serveLeased(ctx context.Context, bare string) (code int, err e
 	return code, err
 }
 
-// serveVerdict serves a key of one verification while the socket for its result exists. Such a
-// key may only read, and deliver that result.
+// serveVerdict serves the key of one verification while the socket for its result exists. Such a key can
+// only fetch and deliver that result.
 func (s *Session) serveVerdict(ctx context.Context, bare string) (code int, err error) {
 	may, done, err := whileListening(ctx, s.Verdict)
 	if err != nil {

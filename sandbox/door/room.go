@@ -14,10 +14,9 @@ import (
 	"git-ward/protocols/lease"
 )
 
-// room refuses a push while quarantines of receive-packs that a limit killed, and of running
-// ones, take too much disk. No hook saw those, so no ledger counts them; one that is idle for
-// half an hour is removed (GATE-6). Each worker has its share, and a worker that fills it is
-// refused alone (MANY-1).
+// room refuses a push while the quarantines of killed and running receive-packs use too much disk. No hook
+// has seen these, so no ledger counts them; one that is idle for half an hour is removed (GATE-6). Each
+// worker has a share, and a worker that fills its own does not affect others (MANY-1).
 func (s *service) room(key []byte) error {
 	if s.meter == nil { // a person's
 		return nil
@@ -27,7 +26,7 @@ func (s *service) room(key []byte) error {
 		return err
 	}
 	limit, own := s.settings.Limits.AgentObjects, pusher(s.name)
-	delete(left, "pm") // people's have no such bound
+	delete(left, "pm") // people have no such limit
 	if left[""] > limit {
 		return fmt.Errorf("pushes that were ended left %d bytes in objects/tmp_objdir-incoming-*, more than [limits] agent_objects (%d): they are removed half an hour after the last write", left[""], limit)
 	}
@@ -42,8 +41,8 @@ func (s *service) room(key []byte) error {
 	return nil
 }
 
-// pusher is whose share a push counts for: a lease's directive, whose next lease has the same
-// share.
+// pusher returns the name of the share that a push counts for: of a lease its directive, so that the
+// directive's next lease has the same share.
 func pusher(name string) string {
 	if directive, _, ok := lease.ParseName(name); ok {
 		return directive
@@ -51,7 +50,7 @@ func pusher(name string) string {
 	return name
 }
 
-// left records, after a push was ended, whose quarantine it left.
+// left records the quarantine that an ended push left behind, and its pusher.
 func (s *service) left(p *push) {
 	for name, who := range p.quarantines {
 		if err := growth.Left(s.bare, name, who); err != nil {
@@ -60,7 +59,7 @@ func (s *service) left(p *push) {
 	}
 }
 
-// quarantineVar is where receive-pack tells what it starts where a push's objects are.
+// quarantineVar is the variable by which receive-pack tells its children where a push's objects are.
 const quarantineVar = "GIT_QUARANTINE_PATH"
 
 // quarantined are the quarantines of running pushes by directory name, with who pushes, as git
@@ -71,7 +70,7 @@ func quarantined(all []process.Info, key []byte) map[string]string {
 	for _, p := range all {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
 		if err != nil || !bytes.Contains(data, []byte(quarantineVar+"=")) {
-			continue // it has ended, is another user's, or is no push's, as most are
+			continue // the process has ended, belongs to another user, or is not part of a push
 		}
 		env := map[string]string{}
 		for v := range bytes.SplitSeq(data, []byte{0}) {

@@ -29,11 +29,9 @@ const (
 	stdioTotal = time.Hour
 )
 
-// Session is one connection over ssh of somebody whose key says who it is: the door
-// as a forced command (ID-4). The name comes from authorized_keys(5), where the
-// client cannot write; what the client asks for chooses between git's two services
-// and nothing else: the repository is Bare, whatever path was asked for, and no
-// shell sees a word of it.
+// Session is one connection over ssh: the door as a forced command (ID-4). The name comes from the key's
+// line in authorized_keys(5), which the client cannot change. The client's command only chooses between
+// git's two services. Its path is ignored, because the repository is always Bare, and no shell parses it.
 type Session struct {
 	Bare            string // the repository, absolute
 	Principal, Name string // the key's principal (agent, pm or member) and its name, as token.CheckName wants it

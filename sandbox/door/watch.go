@@ -36,7 +36,7 @@ const (
 	polling = 500 * time.Millisecond
 )
 
-// anyRef stands for an unknown ref.
+// anyRef is reported in place of an unknown ref.
 const anyRef = "refs/"
 
 // refStream is a repository's refs as they move, for one client.
@@ -53,8 +53,8 @@ type refStream struct {
 	notify   *fsnotify.Watcher // nil: no inotify
 }
 
-// concerning says which refs matter to a directive's worker: neither the audit, which every
-// push moves, nor other directives' refs.
+// concerning returns a filter for the refs that a directive's worker needs: without the audit, which every
+// push moves, and without other directives' refs.
 func concerning(directive string) func(ref string) bool {
 	return func(ref string) bool {
 		if ref == state.AuditRef || ref == state.AuditNotes {

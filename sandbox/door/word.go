@@ -14,7 +14,7 @@ import (
 // door can insert a packet of its own between two. Git itself only knows that its unpacker or
 // hook has ended.
 type words struct {
-	why  func() string // what the door has to say, "" for nothing yet
+	why  func() string // the door's message, "" for none yet
 	said bool
 
 	head   []byte // of the current packet: its length and its first byte

@@ -15,9 +15,9 @@ import (
 	"git-ward/sandbox/probe"
 )
 
-// Life is the socket that the first process of an agent's container holds, and ends with
-// (package inside): an agent without its near has no way to say anything. That somebody
-// listens there is how others see that near is ready.
+// Life is a socket to which the first process of an agent's container stays connected (package inside). When
+// the connection ends, so does the container, because an agent without near cannot communicate. That the
+// socket accepts connections shows others that near is ready.
 type Life struct {
 	Dir   string // directory of the socket Dir/life/sock; absolute
 	Agent int    // a user id other than the first process's
@@ -39,8 +39,8 @@ func IsReady(ctx context.Context, dir string) error {
 	return conn.Close()
 }
 
-// Serve holds one container at a time until ctx ends. One that was started anew is
-// another, which tries its fence anew.
+// Serve serves one container at a time until ctx ends. A restarted container counts as a new one, and its
+// fence is probed again.
 func (l *Life) Serve(ctx context.Context) error {
 	listener, err := listen(filepath.Dir(lifeSocket(l.Dir)))
 	if err != nil {
@@ -62,7 +62,7 @@ func (l *Life) Serve(ctx context.Context) error {
 	}
 }
 
-// take ties itself to a container's first process until that ends.
+// take holds the connection of a container's first process until that process ends.
 func (l *Life) take(ctx context.Context, conn *net.UnixConn) {
 	defer conn.Close()
 	// Near's own user checks readiness here; the agent must not.
@@ -75,7 +75,7 @@ func (l *Life) take(ctx context.Context, conn *net.UnixConn) {
 		return
 	}
 	switch err := probe.Heed(conn); {
-	case errors.Is(err, probe.ErrSilent): // it had nothing to prove, and has ended
+	case errors.Is(err, probe.ErrSilent): // the process ended without a result
 	case err != nil:
 		l.Log.Error().Err(err).Msg("the fence does not hold: nothing starts")
 		return

@@ -129,7 +129,7 @@ func socketPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "fetch"), os.NewFile(uintptr(fds[1]), "fetch"), nil
 }
 
-// tell reports that the gate has moved a ref; the mirror may already have the value.
+// tell requests a fetch because the gate has moved a ref, unless the mirror already has the value.
 func (m *mirror) tell(ref, id string) {
 	if data, err := os.ReadFile(filepath.Join(m.repo.Dir, filepath.FromSlash(ref))); err == nil && strings.TrimSpace(string(data)) == id {
 		return

@@ -3,9 +3,8 @@
 // gate's host. Only near holds the key; the agent runs as another user and reaches only the
 // sockets.
 //
-// The sessions are a forced command's there (package door), so all that near may ask for
-// is decided by the gate, and what the agent may ask for is decided here by which socket
-// it connects to: bytes go through, and nothing of them is read.
+// Each session runs the gate's forced command (package door), so the gate decides what near may do. What the
+// agent may do depends only on the socket to which it connects: near passes bytes on without parsing them.
 package relay
 
 import (
@@ -36,7 +35,7 @@ type Config struct {
 	Ready      func() // called when the mirror is complete and the sockets serve; may be nil
 }
 
-// The services that a gate has beside git's own, as ssh commands (package door).
+// The gate's services other than git's, as ssh commands (package door).
 const (
 	gatewayCommand = "ward gateway"
 	watchCommand   = "ward watch"
@@ -143,14 +142,14 @@ func newMirror(ctx context.Context, c Config, g *gate) (*mirror, error) {
 		return nil, diag.Hint(fmt.Errorf("the mirror: %w", err), "name an empty directory, or one that is not there: git ward near --mirror DIR")
 	}
 	m := &mirror{repo: git.Open(c.Mirror), claim: claim, gate: g, log: c.Log, moved: make(chan struct{}, 1)}
-	// No template: nothing of this machine's enters it, and no hooks run there.
+	// Without a template the mirror gets no files of this machine, and no hooks.
 	args := []string{"init", "--quiet", "--bare", "--template=", "--initial-branch=main"}
 	if c.Verdict { // the commands run as another user without a group, and cannot read the mirror and the claim in it (PROOF-6)
 		args = append(args, "--shared=0640")
 	}
 	_, err = m.repo.Output(ctx, append(args, c.Mirror)...)
 	if err == nil {
-		_, err = m.repo.UnlockAll(ctx) // those of a near that was killed during a fetch
+		_, err = m.repo.UnlockAll(ctx) // removes locks of a near that was killed during a fetch
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the mirror: %w", err), claim.Close())

@@ -150,8 +150,8 @@ func (s *socket) join(ctx context.Context, conn *net.UnixConn) {
 	s.log.Info().Err(err).Int64("out", out).Dur("took_ms", time.Since(began)).Msg("session")
 }
 
-// updateMirror updates the mirror before the client sees its session's end, however it ended: a
-// client that was cut off reads there what its push did.
+// updateMirror updates the mirror before the client sees the end of its session. It does so after failures,
+// too, so that a client that was cut off can read in the mirror what its push did.
 func (s *socket) updateMirror(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

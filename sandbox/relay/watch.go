@@ -18,8 +18,8 @@ const (
 	maxLine = 4 << 10
 )
 
-// watch opens the gate's stream once and follows it to its end, which is an error unless ctx
-// ended it. Each time whole is called, the mirror is complete.
+// watch opens the gate's stream and follows it until it ends, which is an error unless ctx ended it. It
+// calls whole each time that the mirror is complete.
 func (n *server) watch(ctx context.Context, whole func()) error {
 	s, err := n.gate.open(ctx, watchCommand)
 	if err != nil {
@@ -57,7 +57,7 @@ func (n *server) watch(ctx context.Context, whole func()) error {
 	}
 }
 
-// streamEnd is why a stream ended.
+// streamEnd returns the error for a stream that has ended.
 func (n *server) streamEnd(s *session, err error) error {
 	if !errors.Is(err, io.EOF) {
 		return err
