@@ -19,11 +19,11 @@ import (
 // have read.
 type question struct {
 	ours   int      // the watcher's end
-	theirs *os.File // until the process has it
+	theirs *os.File // the process's end; closed here after the start
 	want   string   // the answer
 	got    []byte   // an incomplete line
 
-	answerer int // the process that gave it; 0: none yet
+	answerer int // id of the process that answered; 0: none yet
 }
 
 // askFD is the process's end of the socket, after the standard streams.
@@ -54,15 +54,14 @@ func (q *question) close() {
 }
 
 const (
-	// maxHeard bounds the bytes read at one look; the rest waits.
+	// maxHeard is the size of one read, in bytes.
 	maxHeard = 4 << 10
-	// maxRead bounds the pieces in which they come.
+	// maxRead bounds the reads of one check; the rest waits for the next.
 	maxRead = 64
 )
 
-// answered reports whether the process has answered since the last look. leader is the first
-// started process, not yet reaped, so that its id is not reused. The answer must come from
-// user.
+// answered reports whether the process has answered since the last check. leader is the id of the first
+// started process, which is not yet reaped, so that the id is not reused. The answer must come from user.
 func (q *question) answered(leader int, user uint32) bool {
 	buf, control := make([]byte, maxHeard), make([]byte, unix.CmsgSpace(unix.SizeofUcred))
 	for range maxRead {
@@ -81,7 +80,7 @@ func (q *question) answered(leader int, user uint32) bool {
 	return false
 }
 
-// take appends what was read and reports whether a line of it is the answer.
+// take appends data and reports whether one of its lines is the answer.
 func (q *question) take(data []byte) (is bool) {
 	q.got = append(q.got, data...)
 	for {
@@ -98,8 +97,7 @@ func (q *question) take(data []byte) (is bool) {
 	return is
 }
 
-// by is the sender in these control messages if it is the started process or its descendant;
-// else 0.
+// by returns the sender in these control messages if it is the started process or a descendant, else 0.
 func by(control []byte, leader int, user uint32) int {
 	messages, err := unix.ParseSocketControlMessage(control)
 	if err != nil {

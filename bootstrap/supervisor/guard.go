@@ -8,7 +8,7 @@ import (
 // Limits bound an agent's sustained use of resources (BOOT-4), [guard] in the settings.
 type Limits struct {
 	CPU    float64       // processors
-	Window time.Duration // for so long without a pause
+	Window time.Duration // CPU must be exceeded on average over this time
 	Memory int64         // bytes
 	Logs   int64         // bytes
 }
@@ -17,11 +17,10 @@ type Limits struct {
 type Excess struct {
 	Kind string // cpu, memory, logs or stopped
 	Text string // for the PM
-	Own  bool   // the agent itself took most of it, not its commands for a directive
+	Own  bool   // the agent itself used most of it, rather than its commands for a directive
 }
 
-// guard watches one run of the agent. Its times are of the monotonic clock: the
-// wall clock may jump.
+// guard watches one run of the agent. It uses the monotonic clock, because the wall clock may jump.
 type guard struct {
 	limits Limits
 	usage  func() (all, own use)
@@ -30,18 +29,18 @@ type guard struct {
 
 	samples []sample
 	high    int // samples in a row above the memory limit
-	still   int // and in which the agent was stopped
+	still   int // samples in a row in which the agent was stopped
 }
 
-// use is the processor time so far and the memory in bytes of some processes.
+// use is the processor time so far and the present memory, in bytes, of some processes.
 type use struct {
 	cpu     time.Duration
 	memory  int64
-	stopped bool // one of them is, by a signal or a debugger
+	stopped bool // one of them is stopped by a signal or a debugger
 }
 
-// maxStill is the number of samples in a row, one a second, in which an agent may be stopped. They
-// are counted because the watcher may be stopped, too, or the machine asleep.
+// maxStill is the number of samples in a row, one per second, in which an agent may be stopped. It counts
+// samples and not time, because the watcher may be stopped, too, or the machine asleep.
 const maxStill = 60
 
 // sample is the processor time of all processes, and of the agent itself, at one moment.
@@ -50,7 +49,7 @@ type sample struct {
 	used, own time.Duration
 }
 
-// look takes a sample and says which limit is exceeded, nil if none.
+// look takes a sample and returns the exceeded limit, nil for none.
 func (g *guard) look(now time.Time) *Excess {
 	all, own := g.usage()
 	if g.high++; all.memory <= g.limits.Memory {
@@ -64,7 +63,7 @@ func (g *guard) look(now time.Time) *Excess {
 	if g.still++; !own.stopped {
 		g.still = 0
 	}
-	if g.still > maxStill { // nothing that it was asked for ends, and no time limit of its own
+	if g.still > maxStill { // a stopped agent cannot end its commands or enforce its own time limits
 		return &Excess{"stopped", fmt.Sprintf(
 			"The agent was stopped (SIGSTOP, or a debugger) for %d seconds. It was ended, and is started again.", maxStill), false}
 	}
@@ -81,7 +80,7 @@ func (g *guard) look(now time.Time) *Excess {
 	return nil
 }
 
-// share is the number of processors used over the last window, 0 before there was a whole one,
+// share returns the number of processors used over the last window, 0 before the first complete window,
 // and whether the agent itself used most of that.
 func (g *guard) share(now time.Time, used, own time.Duration) (processors float64, most bool) {
 	g.samples = append(g.samples, sample{now, used, own})

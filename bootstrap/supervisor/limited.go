@@ -14,29 +14,28 @@ import (
 	"git-ward/internal/diag"
 )
 
-// Verb is ward-watcher's hidden verb by which everything of the agent's is started:
-// it takes bounds that only a process can put on itself, and becomes the command.
+// Verb is ward-watcher's hidden verb, through which all of the agent's commands start. It sets limits that
+// a process can only set for itself, and then executes the command.
 const Verb = "limited"
 
-// What an agent gives way with: processor time to its watcher, and its life when
-// memory is short.
+// The agent's priority: it yields processor time to the watcher, and is killed first if memory is short.
 const (
 	niceness = 5
 	oomScore = 500
 )
 
-// limitedArgs are the words before a command: the program, the verb, the process id
-// of the watcher, and a bound on the user's processes.
+// limitedArgs returns the arguments before a command: the program, the verb, the watcher's process id, and
+// the limit of the user's processes.
 func (s *Supervisor) limitedArgs() []string {
 	return []string{s.program, Verb, strconv.Itoa(os.Getpid()), strconv.FormatUint(s.processes, 10)}
 }
 
-// ErrWords says that Limited was not called by a supervisor.
+// ErrWords means that Limited has wrong arguments, so that no supervisor called it.
 var ErrWords = errors.New("two numbers and a command are needed")
 
-// Limited becomes the command in its words: WATCHER PROCESSES CMD [ARG ...], with the
-// process id of the watcher, which must be the parent, and a bound on the user's
-// processes, 0 for none. It returns only with an error.
+// Limited executes the command in its arguments: WATCHER PROCESSES CMD [ARG ...]. WATCHER is the watcher's
+// process id, which must be the parent's, and PROCESSES the limit of the user's processes, 0 for none. It
+// returns only with an error.
 func Limited(words []string) error {
 	if len(words) < 3 {
 		return ErrWords
@@ -49,7 +48,7 @@ func Limited(words []string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrWords, err)
 	}
-	// The death signal belongs to the thread that becomes the command (prctl(2)).
+	// The death signal is set for the thread that executes the command (prctl(2)).
 	runtime.LockOSThread()
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil {
 		return err
@@ -69,7 +68,7 @@ func Limited(words []string) error {
 
 // limit sets the limits of this process.
 func limit(processes uint64) error {
-	// A machine that does not permit these limits is no reason not to start.
+	// Errors are ignored: the agent may start on a machine that does not permit these limits.
 	unix.Setpriority(unix.PRIO_PROCESS, 0, niceness)
 	os.WriteFile("/proc/self/oom_score_adj", []byte(strconv.Itoa(oomScore)), 0)
 	if processes > 0 {
@@ -80,9 +79,9 @@ func limit(processes uint64) error {
 	return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 }
 
-// processesFor is the bound on the agent's processes: below the watcher's own, so
-// that a fork bomb leaves it some. RLIMIT_NPROC counts a user's processes, so it
-// says something only when the agent is a user of its own.
+// processesFor returns the limit of the agent's processes, 0 for none. It is below the watcher's own, so
+// that a fork bomb leaves processes for the watcher. RLIMIT_NPROC counts all of a user's processes, so it
+// is useful only if the agent has a user of its own.
 func processesFor(user int) uint64 {
 	var have unix.Rlimit
 	if user == 0 || unix.Getrlimit(unix.RLIMIT_NPROC, &have) != nil || have.Cur == unix.RLIM_INFINITY || have.Cur < 64 {

@@ -60,7 +60,7 @@ func (t *Tee) Flush() {
 	t.console.out.Flush() // the reader has gone
 }
 
-// capture is a capture of what one agent prints.
+// capture returns a writer for the output of one agent.
 func (t *Tee) capture() *capture {
 	c := &capture{tee: t}
 	c.taker = lines.NewTaker(printed{c}, live.Prefix, live.MaxLine, func(event []byte) []byte {
@@ -73,15 +73,15 @@ func (t *Tee) capture() *capture {
 // capture is the output of one agent.
 type capture struct {
 	tee   *Tee
-	taker *lines.Taker // takes the lines that are for the launcher alone
-	total atomic.Int64 // bytes of the others
+	taker *lines.Taker // takes out the lines with events, which are for the launcher only
+	total atomic.Int64 // bytes of the other lines
 	tail  Tail
 }
 
 // Write never fails: an agent must not notice that a disk is full.
 func (c *capture) Write(p []byte) (int, error) { return c.taker.Write(p) }
 
-// printed is the end of an agent's output.
+// printed writes an agent's output without its events.
 type printed struct{ *capture }
 
 func (c printed) Write(p []byte) (int, error) {
@@ -91,7 +91,7 @@ func (c printed) Write(p []byte) (int, error) {
 	return c.tail.Write(p)
 }
 
-// console passes bytes on at a bounded rate, and says when it dropped some.
+// console passes bytes on at a limited rate, and writes a message when it dropped some.
 type console struct {
 	out    *lines.Each
 	tokens float64 // bytes that may be passed on now
@@ -136,15 +136,15 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// LastLines is LastLines of what was written.
+// LastLines applies LastLines to what was written.
 func (t *Tail) LastLines() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return LastLines(string(t.data))
 }
 
-// LastLines is the end of an output, at most 300 bytes of whole lines, as one line:
-// for the reason of a failure. Of a line that is longer it is the end.
+// LastLines returns the last whole lines of an output, at most 300 bytes, joined to one line, for the reason
+// of a failure. If the last line is longer, it returns the end of that line.
 func LastLines(text string) string {
 	const size = 300
 	text = strings.TrimSpace(text)

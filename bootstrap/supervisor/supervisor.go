@@ -1,6 +1,6 @@
-// Package supervisor starts everything of the agent's: as the agent's user, within
-// its bounds, one at a time, and ended with all that it started (BOOT-2, BOOT-5). It
-// watches the agent itself until it ends or has to be ended (BOOT-4).
+// Package supervisor starts the agent's commands: as the agent's user, within limits, and one at a time. It
+// ends each with all processes that it started (BOOT-2, BOOT-5). It watches the agent itself until it ends
+// or must be ended (BOOT-4).
 package supervisor
 
 import (
@@ -27,13 +27,13 @@ const Grace = 3 * time.Second
 type Supervisor struct {
 	program   string              // ward-watcher, by whose verb Limited every command begins
 	user      *syscall.Credential // the agent's; nil: the watcher's own
-	processes uint64              // bound on the agent's user's; 0: none
-	alone     bool                // in a container, but for the first process
+	processes uint64              // limit of the agent's user's processes; 0: none
+	alone     bool                // runs in a container with no other processes but the first
 }
 
-// Become makes this process a supervisor: it takes what it needs and gives up what
-// its children must not get. program is ward-watcher's path, user the id of the
-// agent's user and group, 0 for the watcher's own.
+// Become makes this process a supervisor: it becomes a subreaper where necessary, and drops what children
+// must not inherit. program is ward-watcher's path, user the id of the agent's user and group, 0 for the
+// watcher's own.
 func Become(program string, user int) (*Supervisor, error) {
 	s := &Supervisor{program: program, processes: processesFor(user)}
 	if user != 0 {
@@ -47,8 +47,8 @@ func Become(program string, user int) (*Supervisor, error) {
 			return s, err
 		}
 	}
-	// Capabilities reach a child through the ambient set. This process keeps its
-	// own; what it starts has none.
+	// Children inherit capabilities through the ambient set. Clearing it leaves this process its own
+	// capabilities, and its children none.
 	if _, _, errno := syscall.AllThreadsSyscall6(syscall.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0); errno != 0 {
 		return nil, fmt.Errorf("the capabilities cannot be kept from the agent: %w", errno)
 	}
@@ -57,9 +57,8 @@ func Become(program string, user int) (*Supervisor, error) {
 	return s, unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 }
 
-// firstIsForwarder reports whether the first visible process is the fence's init. The answer
-// decides whether all processes are killed, which must not happen on a machine without a
-// fence.
+// firstIsForwarder reports whether process 1 is the fence's init. If so, the supervisor kills all other
+// processes, which must not happen on a machine without a fence.
 func firstIsForwarder() bool {
 	name, err := os.ReadFile("/proc/1/comm")
 	return err == nil && string(name) == "ward-inside\n"
@@ -72,13 +71,13 @@ type Command struct {
 	Env    []string   // in addition to the watcher's own
 	Files  []*os.File // from descriptor 3 on
 	Stdin  string
-	Output io.Writer     // stdout and stderr; nil: nowhere
+	Output io.Writer     // gets stdout and stderr; nil: discarded
 	Limit  int64         // bytes of output; 0: none
 	Time   time.Duration // 0: none
 }
 
-// Run runs a command to its end, and ends all that it left behind. The error says
-// how the command failed, or why it was ended.
+// Run runs a command to its end, and ends all processes that it left behind. The error says how the command
+// failed, or why it was ended.
 func (s *Supervisor) Run(ctx context.Context, c Command) error {
 	return ended(s.command(c).Run(ctx))
 }
@@ -96,8 +95,8 @@ func ended(status process.Status, stopped, err error) error {
 	return nil
 }
 
-// Concurrently runs a command while the agent runs, which it leaves alone: only the command's
-// own process group is ended.
+// Concurrently runs a command while the agent runs. At its end it ends only the command's own process
+// group, not the agent.
 func (s *Supervisor) Concurrently(ctx context.Context, c Command) error {
 	p := s.command(c)
 	p.Sweep = nil
@@ -127,8 +126,8 @@ func (s *Supervisor) uid() uint32 {
 	return s.user.Uid
 }
 
-// usage is the use of all the agent's processes, and of some of them alone. The time of dead
-// processes is counted with the parent that reaped them: the first process and this one.
+// usage returns the use of all the agent's processes and, as own, that of the processes in of. The time of
+// dead processes counts for the process that reaped them: the first process or this one.
 func (s *Supervisor) usage(of ...int) (all, own use) {
 	list := process.Below
 	waiters := []int{os.Getpid()}

@@ -13,36 +13,36 @@ import (
 )
 
 const (
-	// successEvery is how often the agent's answer is looked for.
+	// successEvery is the interval of checks for the agent's answer.
 	successEvery = 20 * time.Millisecond
-	// LookEvery is how often signals, and main's move, are looked for (AGT-6).
+	// LookEvery is the interval of checks for signals and moves of main (AGT-6).
 	LookEvery = 500 * time.Millisecond
-	// guardEvery is the number of these looks per look of the guard.
+	// guardEvery is the number of these checks per check of the guard.
 	guardEvery = 2
-	// quiet is how long further signals are ignored after one, so that 10^5 signals a second
-	// cost no more than a few.
+	// quiet is the time after a signal in which further ones are ignored, so that 10^5 signals per
+	// second cost no more than a few.
 	quiet = 50 * time.Millisecond
-	// staleGrace is how long an agent whose code is outdated may go on, to hand over by
+	// staleGrace is how long an agent with outdated code may continue, so that it can hand over by
 	// itself.
 	staleGrace = 20 * time.Second
 	// signalGrace is how long an agent that wrote a signal may take to end by itself.
 	signalGrace = 10 * time.Second
 )
 
-// Agent is one run of the agent: what is started, and what it is watched for.
+// Agent describes one run of the agent: the command, and the conditions that end it.
 type Agent struct {
 	Command      Command // its Output is Tee's
 	Tee          *Tee
-	Branch       string // what it is started from, as its answer must name it
+	Branch       string // the branch that it is started from; its answer must name it
 	Commit       string
-	StartTimeout time.Duration         // within which it has to answer
-	OnBooted     func()                // is called once, when it did
-	Signaled     func() bool           // whether a signal waits that ends the agent
-	Signals      <-chan fsnotify.Event // says when to ask Signaled, which is asked every LookEvery, too; may be nil
-	Stale        func() bool           // whether its code is outdated; nil: never
-	Idle         func()                // is called at each look; may be nil
+	StartTimeout time.Duration         // the time in which it must answer
+	OnBooted     func()                // called once, after the answer
+	Signaled     func() bool           // reports whether a signal waits that ends the agent
+	Signals      <-chan fsnotify.Event // triggers a call of Signaled, which is also called every LookEvery; may be nil
+	Stale        func() bool           // reports whether its code is outdated; nil: never
+	Idle         func()                // called at each check; may be nil
 	Limits       Limits
-	LogsSize     func() int64 // bytes in the directory of logs
+	LogsSize     func() int64 // returns the bytes in the directory of logs
 }
 
 // End is how a run of the agent ended.
@@ -53,12 +53,12 @@ type End struct {
 	Stale    bool           // its code was outdated
 	Excess   *Excess        // a guard ended it
 	Why      string         // why it ended, with the end of its output if it did not start
-	Time     time.Duration  // how long it ran; a long build before it does not make a steady agent
+	Time     time.Duration  // how long it ran, without the build before
 }
 
-// Watch runs the agent until it ends, and brings that about when ctx ends, a signal
-// waits, it does not say in time that it started, or takes too much. Nothing of it is
-// left then. The error says why it could not be started.
+// Watch runs the agent until it ends. It ends the agent when ctx ends, when a signal waits, when the agent
+// does not answer in time, or when it exceeds a limit. None of its processes remains. The error is non-nil
+// if the agent could not be started.
 func (s *Supervisor) Watch(ctx context.Context, a Agent) (End, error) {
 	began := time.Now()
 	out := a.Tee.capture()
@@ -97,7 +97,7 @@ type run struct {
 	grace    time.Duration // for what still runs when watch returns
 }
 
-// watch returns when the agent has ended, or has to be ended.
+// watch returns when the agent has ended or must be ended.
 func (r *run) watch(ctx context.Context) {
 	late := time.NewTimer(r.agent.StartTimeout)
 	defer late.Stop()
@@ -198,7 +198,7 @@ func (r *run) awaitExit(ctx context.Context) {
 
 // finish ends the agent with all its processes, and records how it ended.
 func (r *run) finish(out *capture) {
-	r.lookBooted() // a quick one may have answered between two looks; it is not reaped yet
+	r.lookBooted() // a short-lived agent may have answered after the last check; it is not reaped yet
 	r.end.Status, _ = r.group.End(r.grace)
 	if r.end.Why == "" {
 		r.end.Why = r.end.Status.String()

@@ -13,15 +13,13 @@ import (
 	"git-ward/protocols/boot"
 )
 
-// commands are the settings', or Ward's own where the settings have none and main is
-// Ward.
+// commands returns the commands in the settings or, if there are none and main is Ward, Ward's own.
 func (t *Trees) commands(ctx context.Context) boot.Commands {
 	c, _ := boot.Commands(t.Settings.Commands()).OrWard(func() (bool, error) { return t.Remote.IsWard(ctx), nil })
 	return c
 }
 
-// RunCommand is the command by which the agent of a tree is started, nil for the one
-// that ships with Ward.
+// RunCommand returns the command that starts the tree's own agent, nil for the agent that ships with Ward.
 func (t *Trees) RunCommand(ctx context.Context, dir string) []string {
 	run := t.commands(ctx).Run
 	if len(run) > 0 && strings.Contains(run[0], "/") && !filepath.IsAbs(run[0]) {

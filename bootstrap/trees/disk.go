@@ -12,11 +12,10 @@ import (
 // fullShare is the free part of the disk below which it counts as full.
 const fullShare = 0.05
 
-// ClearDisk empties a disk that an agent has filled, before the next one starts, and
-// reports whether it was full: what the agent keeps beside its trees goes first, and
-// then, kept on the remote where it can be, its trees. trimLogs comes in between. It
-// does so in the fence only, where the disk is the agent's own and holds nothing that
-// refs do not.
+// ClearDisk makes room on a disk that an agent has filled, before the next one starts, and reports whether
+// the disk was full. It removes the agent's other files first, then calls trimLogs, and then removes the
+// trees, after rescuing their work if possible. It does this only in the fence, where the disk is the
+// agent's own and has nothing that is not in refs.
 func (t *Trees) ClearDisk(ctx context.Context, trimLogs func()) bool {
 	if !t.Dir.Separate || t.Dir.Free() > fullShare {
 		return false

@@ -18,7 +18,7 @@ import (
 	"git-ward/protocols/record"
 )
 
-// GitEnv makes git in a tree depend on nothing but the tree.
+// GitEnv returns an environment in which git in a tree depends only on the tree.
 func (t *Trees) GitEnv() []string {
 	return git.Harden([]string{
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + t.Dir.GitConfig(), "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1",
@@ -26,8 +26,8 @@ func (t *Trees) GitEnv() []string {
 	})
 }
 
-// WriteGitConfig writes the settings of git in trees; it comes before all else. In
-// the fence the remote has another owner, which git takes for a danger.
+// WriteGitConfig writes the configuration of git in trees. It must be called first. It marks the remote as
+// safe, because in the fence the remote has another owner, and git would refuse it.
 func (t *Trees) WriteGitConfig() error {
 	bare, err := filepath.EvalSymlinks(t.Bare)
 	if err != nil {
@@ -55,19 +55,18 @@ func (t *Trees) git(ctx context.Context, dir string, args ...string) (string, er
 	return text, nil
 }
 
-// What lies at a tree's .git, as plain prints it.
+// The states of a tree's .git, as the script plain prints them.
 const (
 	noRepository = "none"
 	unsound      = "unsound" // git must not run there
 	isPlain      = "plain"
 )
 
-// plain leaves a tree's repository only these settings, attributes and hooks. Those that an
-// agent wrote would be programs that git runs, in status, filters and fetches, for any time.
-// It runs with the agent's rights, because the agent may have closed the tree to others, and
-// while no agent runs; the agent writes its own settings when it starts. The record beside the
-// work is not part of the tree (REC-1). Named pipes and links to them are removed wherever git
-// may open one, because git would block there.
+// plain is a script that resets the configuration, attributes and hooks of a tree's repository. An agent's
+// could make git run its programs, in status, filters and fetches, without a time limit. The script runs
+// with the agent's rights, because the agent may have removed others' permissions, and while no agent
+// runs; a starting agent writes its own configuration. The unit's record is not part of the tree (REC-1).
+// Named pipes, and links to them, are removed wherever git could open one, because git would block.
 const plain = `cd -P -- "$1" 2>/dev/null && { [ -e .git ] || [ -L .git ]; } || { echo ` + noRepository + `; exit; }
 [ -d .git ] && [ ! -L .git ] || { echo ` + unsound + `; exit; }
 find .git ! -type f ! -type d -exec rm -f -- {} + 2>/dev/null
@@ -76,7 +75,7 @@ rm -rf .git/config .git/config.worktree .git/hooks .git/info .git/commondir .git
 printf '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n' >.git/config &&
 mkdir .git/info && echo '/` + record.Dir + `/' >.git/info/exclude && echo ` + isPlain
 
-// disarm makes a tree's repository plain, and reports its state.
+// disarm runs plain on a tree's repository and returns the state that it printed.
 func (t *Trees) disarm(ctx context.Context, dir string) (what string, err error) {
 	var out bytes.Buffer
 	err = t.Supervisor.Run(ctx, supervisor.Command{Dir: t.Dir.Path, Time: treeTime, Output: &out, Limit: maxAnswer,
@@ -88,7 +87,7 @@ func (t *Trees) disarm(ctx context.Context, dir string) (what string, err error)
 	return text[strings.LastIndex(text, "\n")+1:], nil
 }
 
-// status is how a tree differs from its commit, when its repository is made plain.
+// status disarms a tree and returns how it differs from its commit (see differs).
 func (t *Trees) status(ctx context.Context, dir string) (string, error) {
 	what, err := t.disarm(ctx, dir)
 	if err == nil && what != isPlain {
@@ -100,8 +99,7 @@ func (t *Trees) status(ctx context.Context, dir string) (string, error) {
 	return t.differs(ctx, dir)
 }
 
-// differs is a hash of what differs in a tree, whose repository is plain, from its commit, ""
-// when nothing does.
+// differs returns a hash of the differences between a disarmed tree and its commit, "" for none.
 func (t *Trees) differs(ctx context.Context, dir string) (string, error) {
 	text, err := t.git(ctx, dir, "status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all")
 	if err == nil && text != "" {
@@ -110,16 +108,15 @@ func (t *Trees) differs(ctx context.Context, dir string) (string, error) {
 	return text, err
 }
 
-// checkout brings a branch's tree to a commit. A tree that is there already stays, with the
-// build's output (status is then clean); if only files that are not code differ, the build's output
-// stays, too. Otherwise, and when fresh is asked for, everything that is not in the commit is
-// removed, and fresh is returned. Unpushed work in the tree is saved first (rescue). A tree
-// that git cannot repair is made anew, and so is an untrusted one: the owner of its repository
-// may have set bits in its index, or objects, that misstate the commit.
+// checkout brings a branch's tree to a commit. A tree at that commit whose status is clean stays as it is,
+// with the build's output; so does the output if only files that are not code differ. Otherwise, or if
+// fresh is set, checkout removes everything that is not in the commit, and returns true. Before that it
+// saves unpushed work (rescue). If git cannot repair the tree, or anew is set, it makes the tree again: an
+// untrusted repository may have bits in its index, or objects, that misrepresent the commit.
 func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh, anew bool) (bool, error) {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		err := t.update(ctx, dir, commit)
-		if err != nil && ctx.Err() == nil { // a branch went while its refs were lent
+		if err != nil && ctx.Err() == nil { // a branch was deleted while its refs were copied
 			err = t.renew(ctx, dir, commit)
 		}
 		return true, err
@@ -129,7 +126,7 @@ func (t *Trees) checkout(ctx context.Context, dir, commit, clean string, fresh, 
 	switch {
 	case ctx.Err() != nil:
 		return true, ctx.Err()
-	case err != nil: // on a full disk, say: no git but the agent's own may run there
+	case err != nil: // for example on a full disk: only the agent's own program may run git there (rescue)
 		t.Log.Warn().Err(err).Str("tree", dir).Msg("the tree is made anew")
 		t.rescue(ctx, dir, true)
 		return true, t.renew(ctx, dir, commit)
@@ -170,15 +167,15 @@ func (t *Trees) renew(ctx context.Context, dir, commit string) error {
 	return t.update(ctx, dir, commit)
 }
 
-// lend makes a repository in $1 that reads the objects of the remote $2 where they lie, with the
-// refs that it reads.
+// lend is a script that makes a repository in $1 with the objects of the remote $2 as alternates, and with
+// the refs on its standard input.
 const lend = `set -e
 git init --quiet --template= "$1"
 printf '%s/objects\n' "$2" >"$1/.git/objects/info/alternates"
 git -C "$1" update-ref --stdin`
 
-// lent has the branches and tags of the remote in a new tree. git fetch would follow all that it
-// has no ref to.
+// lent makes a new tree with the remote's branches and tags. Without these refs, git fetch would walk the
+// whole history.
 func (t *Trees) lent(ctx context.Context, dir string) error {
 	refs, err := t.Remote.Copied(ctx)
 	if err != nil {

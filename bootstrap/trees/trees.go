@@ -1,10 +1,8 @@
-// Package trees keeps one working tree for each branch that an agent runs from:
-// <state>/<branch>/<repository> (BOOT-1). It checks a commit out in one, builds and
-// validates it, and removes the tree when the agent has left its branch (BOOT-3).
-// Work in a tree that the remote does not have is pushed first (BOOT-4).
+// Package trees manages one work tree for each branch that an agent runs from:
+// <state>/<branch>/<repository> (BOOT-1). It checks out, builds and validates a commit, and removes the tree
+// when the agent has left its branch (BOOT-3). Before that it pushes work that the remote lacks (BOOT-4).
 //
-// The agent owns the trees, so all of this runs with the agent's rights and never
-// with the watcher's.
+// The agent owns the trees, so commands in them run with the agent's rights, never with the watcher's.
 package trees
 
 import (
@@ -33,18 +31,18 @@ type Record struct {
 
 // Built describes what was built in a branch's tree.
 type Built struct {
-	Code   string `json:"code"`   // what it is built from
-	Status string `json:"status"` // a hash of git's status: what the build left, unless ignored
+	Code   string `json:"code"`   // the code that was built (remote.Code)
+	Status string `json:"status"` // hash of git's status after the build, ignored files not included
 }
 
-// maxValid bounds what is remembered.
+// maxValid bounds Record.Valid.
 const maxValid = 20
 
-// Rescue pushes what a tree holds beyond the remote to branches of the remote, and
-// returns their names: its commits and, with uncommitted, what is not committed.
+// Rescue pushes a tree's commits that the remote lacks and, if uncommitted is set, its uncommitted changes
+// to branches of the remote. It returns the branches' names.
 type Rescue func(ctx context.Context, tree string, uncommitted bool) ([]string, error)
 
-// Trees are all of them.
+// Trees manages all trees.
 type Trees struct {
 	Dir        *statedir.Dir
 	Bare       string // the remote's path
@@ -53,7 +51,7 @@ type Trees struct {
 	Settings   *config.Config
 	Rescue     Rescue
 	Record     *Record
-	Save       func() // writes the record down
+	Save       func() // saves Record
 	Log        zerolog.Logger
 
 	rescued []string
@@ -63,12 +61,12 @@ type Trees struct {
 type Want struct {
 	Branch   string
 	Commit   string
-	Code     string // names what of the commit can run (remote.Code)
-	Anew     bool   // its contents and its repository are untrusted
+	Code     string // identifies the runnable part of the commit (remote.Code)
+	Anew     bool   // do not trust an existing tree and its repository
 	Validate bool
 }
 
-// Prepare makes the tree of a branch what is wanted, with what is built in it.
+// Prepare brings a branch's tree to the desired state, builds and validates it, and returns its directory.
 func (t *Trees) Prepare(ctx context.Context, want Want) (dir string, err error) {
 	if dir, err = t.Of(want.Branch); err != nil {
 		return "", err
@@ -95,14 +93,14 @@ func (t *Trees) Prepare(ctx context.Context, want Want) (dir string, err error) 
 	return dir, nil
 }
 
-// build builds in a tree, and records what the build left there.
+// build runs the build in a tree and records its status.
 func (t *Trees) build(ctx context.Context, dir string, want Want, command []string) error {
 	t.Forget(want.Branch)
 	if err := t.try(ctx, "build", dir, command, t.Settings.Bootstrap.BuildTimeout.Duration); err != nil {
 		return err
 	}
 	look := t.status
-	if len(command) == 0 { // nothing that could arm the repository has run
+	if len(command) == 0 { // no command has run, so the repository is still disarmed
 		look = t.differs
 	}
 	status, err := look(ctx, dir)
@@ -117,21 +115,20 @@ func (t *Trees) build(ctx context.Context, dir string, want Want, command []stri
 	return nil
 }
 
-// Forget marks what was built in a branch's tree as not to be trusted.
+// Forget discards the record of a branch's build, so that it is built again.
 func (t *Trees) Forget(branch string) {
 	delete(t.Record.Built, branch)
 	t.Save()
 }
 
-// Rescued are the branches of the remote that hold what was kept since the last
-// call.
+// Rescued returns the branches to which work was rescued since the last call.
 func (t *Trees) Rescued() []string {
 	list := t.rescued
 	t.rescued = nil
 	return list
 }
 
-// Of is a branch's tree.
+// Of returns the directory of a branch's tree.
 func (t *Trees) Of(branch string) (string, error) {
 	if why := boot.CheckBranch(branch); why != "" {
 		return "", fmt.Errorf("the branch %q %s", branch, why)
@@ -139,11 +136,10 @@ func (t *Trees) Of(branch string) (string, error) {
 	return filepath.Join(t.Dir.Path, branch, t.name()), nil
 }
 
-// name is the repository's.
+// name returns the repository's name.
 func (t *Trees) name() string { return strings.TrimSuffix(filepath.Base(t.Bare), ".git") }
 
-// Leave removes the tree of a branch that was left for main. What it held and the
-// remote does not have is kept first.
+// Leave removes the tree of a branch that the agent left for main. It rescues unpushed work first.
 func (t *Trees) Leave(ctx context.Context, branch string) {
 	dir, err := t.Of(branch)
 	if err != nil || !statedir.Exists(dir) {
@@ -179,7 +175,7 @@ func (t *Trees) rescue(ctx context.Context, dir string, uncommitted bool) {
 // treeTime bounds one git command in a tree.
 const treeTime = 10 * time.Minute
 
-// Remove removes something of the agent's user, with its rights.
+// Remove removes a path below the state directory with the rights of the agent's user.
 func (t *Trees) Remove(ctx context.Context, path string) error {
 	rel, err := filepath.Rel(t.Dir.Path, path)
 	if err != nil || !filepath.IsLocal(rel) || rel == "." {
