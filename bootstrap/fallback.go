@@ -42,8 +42,8 @@ func (w *watcher) counts(ctx context.Context, t *target, r run) (death bool) {
 	return true
 }
 
-// inVain reports whether a hop asks again for a program that has failed to start as often as
-// bootstrap.log lets an agent ask.
+// inVain reports whether a hop asks for a program that, according to bootstrap.log, has already failed to
+// start boot.MaxFailures times.
 func (w *watcher) inVain(h *hop) bool {
 	return h != nil && w.journal.Failures(h.branch(), h.Commit) >= boot.MaxFailures
 }
@@ -57,12 +57,12 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 	died := w.state.Deaths
 	if w.state.Deaths = (deaths{}); !t.pinned || p != nil && !p.Fallback {
 		w.count(&died, boot.Deaths, -died.Count)
-	} // else the next container, which does not know of the failure, starts it again
+	} // otherwise the next container, which does not know of the failure, would start it again
 	pinned := t.pinned || t.hop != nil && t.hop.Kind == signals.Rollback
 	if pinned {
 		w.unpin()
 		main = t.main
-		if pinned = t.code != main; pinned && p != nil && !p.Fallback { // else it went back to main's own
+		if pinned = t.code != main; pinned && p != nil && !p.Fallback { // otherwise main's own program runs
 			return
 		}
 	}
@@ -89,7 +89,7 @@ func (w *watcher) fallBack(ctx context.Context, t *target, what, why string) {
 	w.tellFallBack(t, what+" from "+w.called(boot.Main)+", commit "+diag.Short(t.commit)+": "+diag.Clean(why), t.commit, good)
 }
 
-// mainKind is the incident of main's program that was replaced.
+// mainKind is the kind of incident in which main's program was replaced.
 const mainKind = "main"
 
 // tellFallBack tells the PM that another commit's program runs in place of the failing one:
@@ -97,18 +97,18 @@ const mainKind = "main"
 func (w *watcher) tellFallBack(t *target, what, fallen, good string) {
 	n := fallbackNotice(mainKind, *t, fmt.Sprintf("The agent %s. It runs from the last commit that held, %s, until the code of %s moves; logs/errors.log says more.",
 		what, diag.Short(good), w.called(boot.Main)))
-	n.Branch, n.ID = "", "gave way: "+diag.Short(fallen) // it is no directive's
+	n.Branch, n.ID = "", "gave way: "+diag.Short(fallen) // the incident belongs to no directive
 	w.notices.Tell(n)
 }
 
-// earlier is the commit of the newest program of main that held, differs from main's and has
-// not failed since; "" if there is none.
+// earlier returns the commit of the newest program of main that held, differs from main's present one, and
+// has not failed since; "" if there is none.
 func (w *watcher) earlier(ctx context.Context, main string) string {
 	return w.held(ctx, func(code string) bool { return code != main && !slices.Contains(w.state.Bad, code) })
 }
 
-// gaveWay is the commit of main whose program failed, as the host knows it from any watcher,
-// with that program's name; "" if none did.
+// gaveWay returns the commit of main whose program failed under any watcher, according to the host, and that
+// program's code; "" if none did.
 func (w *watcher) gaveWay(ctx context.Context) (commit, code string) {
 	commit, err := w.remote.Commit(ctx, boot.Fallen)
 	if err == nil && commit != "" {
@@ -120,8 +120,8 @@ func (w *watcher) gaveWay(ctx context.Context) (commit, code string) {
 	return commit, code
 }
 
-// held is the commit of the newest program of main that held with this code; "" if there is
-// none.
+// held returns the commit of the newest program of main that held and for whose code is returns true; "" if
+// there is none.
 func (w *watcher) held(ctx context.Context, is func(code string) bool) string {
 	list, err := w.remote.Good(ctx)
 	if err != nil {

@@ -28,9 +28,9 @@ func (w *watcher) logEvent(event boot.Event, branch, commit, reason string, err 
 	}
 }
 
-// recover completes what a killed watcher left unfinished. A start without a logged end has
-// failed, and main is next. The consequences of a logged end are drawn now. A hop that was not
-// begun is continued.
+// recover completes what a killed watcher left unfinished. A start without a logged end counts as failed,
+// and main is next. If the end was logged, recover does what the killed watcher would have done after it.
+// A hop that was not begun is continued.
 func (w *watcher) recover(ctx context.Context) {
 	const why = "the watcher ended while it started"
 	e, open := w.journal.Unfinished()
@@ -77,7 +77,7 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 		if t != nil {
 			r = w.start(ctx, t)
 			pin = w.state.Pin
-			again = w.judge(ctx, t, r) && w.opts.Directive != "" // reported here, it costs the directive no worker
+			again = w.judge(ctx, t, r) && w.opts.Directive != "" // it is reported here, so it need not cost the directive a worker
 		}
 		if ctx.Err() != nil {
 			return r.code, nil
@@ -85,7 +85,7 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 		fell := w.state.Pin != nil && w.state.Pin != pin
 		if w.opts.ends() && t != nil && !fell && !again && w.over(t, r) {
 			w.notices.Flush(ctx)
-			if r.Excess != nil { // however it took the end, it was none of its own
+			if r.Excess != nil { // the guard ended it, whatever its exit code says
 				r.code = max(r.code, 1)
 			}
 			return r.code, nil
@@ -96,9 +96,9 @@ func (w *watcher) loop(ctx context.Context) (code int, err error) {
 	}
 }
 
-// over reports whether this was the last run of a watcher that runs once: no signal, fallback
-// or guard's restart is pending. With a directive the launcher decides after a guard, because
-// what takes too much each time would keep its slot from all other directives.
+// over reports whether this was the last run of a watcher that runs once: no signal, fallback or restart
+// by the guard is pending. With a directive, the launcher decides after a guard's end, because a directive
+// that exceeds limits each time would keep its slot from all others.
 func (w *watcher) over(t *target, r run) bool {
 	if r.Signaled || r.Stale || r.Excess != nil && w.opts.Directive == "" || t.hop != nil && !r.Booted || w.state.Hop != nil {
 		return false
@@ -106,8 +106,8 @@ func (w *watcher) over(t *target, r run) bool {
 	return r.Booted || w.state.Pin == nil || t.pinned
 }
 
-// pause is the time before the next start. A signal or a move of the PM's branches ends
-// it; it is false when ctx does.
+// pause waits before the next start. A signal or a move of the PM's branches ends the wait. It returns
+// false if ctx has ended.
 func (w *watcher) pause(ctx context.Context) bool {
 	wait := w.restarts.pause()
 	if wait == 0 {
@@ -127,7 +127,7 @@ func (w *watcher) pause(ctx context.Context) bool {
 		case <-end.C:
 			return true
 		case <-notify:
-			notify = nil // once a look, because there may be very many
+			notify = nil // at most once per check, because there may be very many
 		case <-look.C:
 			notify = w.notify
 			w.notices.Deliver(ctx)
@@ -150,7 +150,7 @@ func explain(err error) string {
 func (w *watcher) accept(s signals.Signal, again bool) {
 	h := w.state.Hop
 	switch {
-	case h != nil && again: // it is this one
+	case h != nil && again: // the saved hop is this signal
 		return
 	case h != nil && (s.Kind == h.Kind || s.Kind == signals.Bootstrap):
 		w.reportFailure(s.Name, boot.Unknown, fmt.Sprintf("the signal %s came together with %s, which goes first", s.Kind, h.Signal))
@@ -168,7 +168,7 @@ func (w *watcher) accept(s signals.Signal, again bool) {
 	failpoint.Reach("bootstrap/accepted")
 }
 
-// maxSignalName bounds the name of a malformed signal, in bytes, where it is reported.
+// maxSignalName bounds the name of a malformed signal in reports, in bytes.
 const maxSignalName = 80
 
 // refused reports a malformed signal to the log.

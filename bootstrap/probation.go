@@ -38,14 +38,13 @@ const (
 	maxMadeUp = 1 << 20
 )
 
-// mustProve reports whether a program has to pass a probation: one from the tree that is not
-// among those that held. The targets of rollbacks and fallbacks need none, because somebody
-// chose them already.
+// mustProve reports whether a program must pass a probation: one from the tree that has not passed one. For
+// the targets of rollbacks and fallbacks, probation does nothing.
 func (w *watcher) mustProve(ctx context.Context, t *target) bool {
 	if t.own = len(w.trees.RunCommand(ctx, "")) > 0; !t.own || !w.opts.Settings.Bootstrap.Probation || slices.Contains(w.state.Proved, t.code) {
 		return false
 	}
-	// What the worker of this directive had passed in another container, the host knows.
+	// The host knows which program this directive's worker has passed in another container.
 	passed, err := w.remote.Commit(ctx, boot.PassedRef(w.opts.Directive))
 	if err == nil && passed != "" {
 		if code, err := w.remote.Code(ctx, passed); err == nil && code == t.code {
@@ -56,8 +55,8 @@ func (w *watcher) mustProve(ctx context.Context, t *target) bool {
 }
 
 // probation lets a new program work through made-up directives in a repository of their own,
-// because its claim of SUCCESS proves nothing. If main's program fails and there is no earlier
-// one, it runs all the same.
+// because its answer that it is up proves nothing. If main's program fails and there is no earlier one,
+// it runs nevertheless.
 func (w *watcher) probation(ctx context.Context, t *target, dir string) error {
 	if t.pinned || t.hop != nil && t.hop.Kind == signals.Rollback {
 		return nil
@@ -90,8 +89,8 @@ func (w *watcher) probation(ctx context.Context, t *target, dir string) error {
 // maxTold bounds the wait for the host's confirmation.
 const maxTold = 10 * time.Second
 
-// tellPassed tells the host that a branch's program passed, because a branch is merged only
-// then (HOOK-4). An agent behind the host's door starts when the host knows.
+// tellPassed tells the host that a branch's program passed, because otherwise the branch is not merged
+// (HOOK-4). If the agent uses the host's door, it waits for the host's confirmation before the start.
 func (w *watcher) tellPassed(ctx context.Context, t *target) {
 	if t.branch == boot.Main || !t.own || !w.opts.Settings.Bootstrap.Probation {
 		return
@@ -111,8 +110,7 @@ func (w *watcher) tellPassed(ctx context.Context, t *target) {
 	w.log.Warn().Str("commit", t.commit).Msg("the host has not written down that this program passed its probation")
 }
 
-// attempt is a whole probation. A program in whose probation the watcher itself dies again and
-// again has failed.
+// attempt runs a probation. A program has failed if the watcher died repeatedly during its probation.
 func (w *watcher) attempt(ctx context.Context, t *target, dir string) error {
 	d := &w.state.Trial
 	w.takeCount(ctx, d, boot.Trials, t)
@@ -170,8 +168,8 @@ func (w *watcher) trial(ctx context.Context, t *target, dir string) error {
 	return nil
 }
 
-// candidate is the program's command in its probation: as for any agent on main, but with a
-// repository that it may write to, a model that needs no provider, and no lease.
+// candidate returns the program to start in its probation: as for any agent on main, but with a repository
+// that it can write to, a model that needs no provider, and no lease.
 func (w *watcher) candidate(ctx context.Context, t *target, dir, place string) supervisor.Agent {
 	a := w.agent(ctx, t, dir)
 	a.Command.Args = append(w.trees.RunCommand(ctx, dir), "--bare", filepath.Join(place, "remote.git"), "--state", filepath.Join(place, "state"),
@@ -216,7 +214,7 @@ func (w *watcher) makeUp(ctx context.Context, place string) (words []string, err
 		return nil, err
 	}
 	settings := *w.opts.Settings
-	settings.Agent.Loop = false // nobody gives verdicts there
+	settings.Agent.Loop = false // there are no verdicts in a probation
 	return words, w.script(ctx, []string{place, w.opts.Bare, w.remote.Main, main, w.remote.Control, control, string(doc), script.String(), string(settings.Copy(config.Inside))}, `
 		mkdir -- "$1"
 		cd -- "$1"
@@ -240,7 +238,7 @@ func (w *watcher) makeUp(ctx context.Context, place string) (words []string, err
 // madeUpFile is the file that directive n asks for.
 func madeUpFile(n int) string { return fmt.Sprintf("probation-%d.txt", n) }
 
-// workedThrough says what is missing of a made-up directive: its work or its report.
+// workedThrough returns an error if the work or the report of a made-up directive is missing.
 func (w *watcher) workedThrough(ctx context.Context, place string, n int, word string) error {
 	var work, doc bytes.Buffer
 	name := fmt.Sprintf("D-%d", n)

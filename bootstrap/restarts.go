@@ -4,15 +4,15 @@ import "time"
 
 // restarts counts how often and how quickly agents are started.
 type restarts struct {
-	limit    int             // starts an hour that the PM need not know of
+	limit    int             // starts per hour above which the PM is told
 	maxPause time.Duration   // between two starts
 	short    int             // short runs in a row
-	hopped   map[string]bool // programs that handed over in short runs since the last long one
+	hopped   map[string]bool // programs that handed over in short runs since the last long run
 	starts   []time.Time     // of the last hour, on the monotonic clock
 }
 
-// pause is the time before the next start: none after a long run or the first short one, then
-// doubling.
+// pause returns the time before the next start: none after a long run or the first short one, then it
+// doubles.
 func (r *restarts) pause() time.Duration {
 	if r.short < 2 {
 		return 0
@@ -20,11 +20,11 @@ func (r *restarts) pause() time.Duration {
 	return min(r.maxPause, time.Second<<min(r.short-2, 20))
 }
 
-// long ends the count of short runs after a long one.
+// long resets the count of short runs after a long run.
 func (r *restarts) long() { r.short, r.hopped = 0, nil }
 
-// hands counts a short run whose program handed over to another. Programs that hand over to
-// each other again and again do no work.
+// hands records a short run whose program handed over to another. A second handover by the same program
+// counts as a short run, so that programs that only hand over to each other are slowed down.
 func (r *restarts) hands(code string) {
 	if r.hopped[code] {
 		r.short++

@@ -16,16 +16,16 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// run is how a start and what came of it went.
+// run is the result of a start.
 type run struct {
 	supervisor.End
 	code int // the exit code, as a shell has it
 }
 
-// failed is a run that came to no agent.
+// failed returns the result of a start in which no agent ran.
 func failed(why error) run { return run{supervisor.End{Why: why.Error()}, 1} }
 
-// start takes a target to its end: tree, build, validate, probation, start, run.
+// start does all steps for a target: tree, build, validate, probation, start, and run until the end.
 func (w *watcher) start(ctx context.Context, t *target) run {
 	w.trees.Rescued()
 	w.clearDisk(ctx, t)
@@ -61,7 +61,7 @@ func (w *watcher) start(ctx context.Context, t *target) run {
 	return run{end, end.Status.Code()}
 }
 
-// clearDisk makes room on a disk that the agent before this start has filled.
+// clearDisk makes room on a disk that the previous agent has filled.
 func (w *watcher) clearDisk(ctx context.Context, t *target) {
 	if w.trees.ClearDisk(ctx, w.trimLogs) {
 		w.notices.Tell(guardNotice("disk", *t, fmt.Sprintf(
@@ -69,16 +69,15 @@ func (w *watcher) clearDisk(ctx context.Context, t *target) {
 	}
 }
 
-// trimLogs removes what is large in logs/, after the agent that made it was ended.
+// trimLogs removes large files in logs/ after their agent has ended.
 func (w *watcher) trimLogs() {
 	for _, path := range w.dir.TrimLogs(w.opts.Settings.Guard.Logs / 64) {
 		w.log.Warn().Str("file", path).Msg("a large log is removed")
 	}
 }
 
-// prepare makes the target's tree. Nothing that lies there is trusted after a second failure,
-// nor where the program has to pass a probation first: that says something of a commit, whose
-// tree the agent may have been in before.
+// prepare makes the target's tree. It does not trust an existing tree after a second failure, or if the
+// program must pass a probation: that is about a commit, and the agent may have changed the tree before.
 func (w *watcher) prepare(ctx context.Context, t *target) (dir string, err error) {
 	t.unproved = w.mustProve(ctx, t)
 	return w.trees.Prepare(ctx, trees.Want{
@@ -87,7 +86,7 @@ func (w *watcher) prepare(ctx context.Context, t *target) (dir string, err error
 	})
 }
 
-// agent is what is started of a target's tree.
+// agent returns the description of the agent to start from a target's tree.
 func (w *watcher) agent(ctx context.Context, t *target, dir string) supervisor.Agent {
 	g := w.opts.Settings.Guard
 	own := w.trees.RunCommand(ctx, dir)
@@ -107,9 +106,9 @@ func (w *watcher) agent(ctx context.Context, t *target, dir string) supervisor.A
 	}
 }
 
-// stale reports whether main's code has moved since it was chosen to run an agent that
-// does not run from main's, its build included: what a branch did well, or where a rollback
-// went, counts until then only. It is nil for main's own, which follows main by itself.
+// stale returns a function that reports whether main's code has changed since this target was chosen over
+// it, build included. The choice of a branch or of a rollback counts only until then. It returns nil for
+// main's own program, which follows main by itself.
 func (w *watcher) stale(ctx context.Context, t *target) func() bool {
 	if t.hop == nil && !t.pinned || t.hop != nil && t.hop.Kind == signals.Bootstrap && t.branch == boot.Main && !t.pinned {
 		return nil
@@ -121,15 +120,14 @@ func (w *watcher) stale(ctx context.Context, t *target) func() bool {
 		}
 		moved, err := w.mainCode(ctx)
 		if err != nil || moved == "" {
-			return false // main is gone, or being written: there is nothing to go to
+			return false // main is missing or being written, so there is nothing to start instead
 		}
 		look = false
 		return moved != t.main
 	}
 }
 
-// agentArgs are the command line of the agent: the tree's own command, or the agent
-// that ships with Ward.
+// agentArgs returns the agent's command line: the tree's own command, or the agent that ships with Ward.
 func (w *watcher) agentArgs(own []string) []string {
 	args := append([]string{}, own...)
 	if len(args) == 0 {
@@ -142,13 +140,13 @@ func (w *watcher) agentArgs(own []string) []string {
 	if w.opts.Once {
 		args = append(args, "--once")
 	}
-	if w.opts.Directive != "" { // an agent of the tree's own may be older than this flag
+	if w.opts.Directive != "" { // the tree's own agent may not know this flag
 		args = append(args, "--directive", w.opts.Directive)
 	}
 	return args
 }
 
-// agentEnv says to the agent what it was started from.
+// agentEnv returns the variables that tell the agent what it was started from.
 func (w *watcher) agentEnv(ctx context.Context, t *target) []string {
 	env := []string{boot.LogVar + "=" + w.dir.BootLog(), boot.BranchVar + "=" + t.branch, boot.CommitVar + "=" + t.commit}
 	if main, err := w.remote.Commit(ctx, w.remote.Main); err == nil && t.own {
@@ -157,7 +155,7 @@ func (w *watcher) agentEnv(ctx context.Context, t *target) []string {
 	return env
 }
 
-// booted is what follows when the agent answered that it is up.
+// booted is called when the agent has answered that it is up.
 func (w *watcher) booted(t *target) {
 	failpoint.Reach("bootstrap/answered")
 	w.logEvent(boot.Success, t.branch, t.commit, t.note, w.journal.Append(boot.Success, t.branch, t.commit, ""))
@@ -175,8 +173,8 @@ func (w *watcher) booted(t *target) {
 	w.arrived(t, left)
 }
 
-// arrived is what follows when the log says that a hop is done; left says what became of
-// what the tree held.
+// arrived is called when the log has the success of a hop. left describes what became of the old tree's
+// work.
 func (w *watcher) arrived(t *target, left string) {
 	w.tried(t.hop, -t.hop.Attempts)
 	w.state.Hop = nil

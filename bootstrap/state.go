@@ -14,18 +14,17 @@ import (
 	"git-ward/bootstrap/trees"
 )
 
-// state is all that the watcher knows beyond refs and logs. It is written before
-// what it says is done, so a watcher that is killed at any point goes on.
+// state is everything that the watcher knows and that is not in refs and logs. It is saved before it is
+// acted on, so that a watcher that was killed at any point can continue.
 type state struct {
-	Hop    *hop     `json:"hop,omitzero"`  // a signal that was taken and is not done
-	Pin    *pin     `json:"pin,omitzero"`  // in place of main's tip
-	Left   string   `json:"left,omitzero"` // where a rollback went, and main runs again
-	Branch string   `json:"branch"`        // what ran last; its directory may go after main started
+	Hop    *hop     `json:"hop,omitzero"`  // an accepted signal that is not done yet
+	Pin    *pin     `json:"pin,omitzero"`  // runs instead of main's tip
+	Left   string   `json:"left,omitzero"` // the commit of a rollback that has ended
+	Branch string   `json:"branch"`        // what ran last; its tree can be removed after main has started
 	Deaths deaths   `json:"deaths,omitzero"`
 	Bad    []string `json:"bad,omitzero"` // programs of main that gave way, the newest last
-	// Trial counts how often the probation of one program was begun, Proved are programs
-	// that passed theirs, the newest last, and Unproved is main's, which did not and runs
-	// because there is no other.
+	// Trial counts how often the probation of one program was begun. Proved has the programs that
+	// passed, newest last. Unproved is main's program, if it failed but runs for lack of another.
 	Trial    deaths         `json:"trial,omitzero"`
 	Proved   []string       `json:"proved,omitzero"`
 	Unproved string         `json:"unproved,omitzero"`
@@ -33,16 +32,16 @@ type state struct {
 	Notices  notices.Record `json:",embed"`
 }
 
-// hop is a signal on its way: to a branch, or back to a ref.
+// hop is an accepted signal: a start from a branch, or a rollback to a ref.
 type hop struct {
 	signals.Signal `json:",embed"`
 
 	Commit   string `json:"commit,omitzero"`
-	Main     string `json:"main,omitzero"`    // main's code when it was begun
-	From     string `json:"from,omitzero"`    // main's commit then
-	Attempts int    `json:"attempts"`         // begun, here and in containers before
-	Started  bool   `json:"started"`          // BOOTSTRAPPING is written
-	Counted  bool   `json:"counted,omitzero"` // the run that asked for it is a death until it has started
+	Main     string `json:"main,omitzero"`    // main's code when the hop began
+	From     string `json:"from,omitzero"`    // main's commit when the hop began
+	Attempts int    `json:"attempts"`         // the number of starts, earlier containers included
+	Started  bool   `json:"started"`          // the log has BOOTSTRAPPING
+	Counted  bool   `json:"counted,omitzero"` // the run that requested it counts as a death until the hop has started
 }
 
 // pin holds main's tree at a commit until main's code moves (BOOT-4).
@@ -50,7 +49,7 @@ type pin struct {
 	Ref      string `json:"ref"` // as asked for
 	Commit   string `json:"commit"`
 	Main     string `json:"main"`     // main's code when it was set
-	Fallback bool   `json:"fallback"` // the watcher's own doing, because main does not hold
+	Fallback bool   `json:"fallback"` // set by the watcher, because main's program failed
 }
 
 // stateFile is the state and the file that has it.
@@ -65,7 +64,7 @@ const (
 	stateSize = 1 << 20 // bytes that are read
 )
 
-// loadState reads the state; one that cannot be read is none.
+// loadState reads the state; an unreadable file counts as an empty state.
 func loadState(dir *statedir.Dir, log zerolog.Logger) *stateFile {
 	f := &stateFile{dir: dir, log: log}
 	data, err := statedir.ReadRegular(dir.Own(stateName), stateSize)
@@ -79,8 +78,8 @@ func loadState(dir *statedir.Dir, log zerolog.Logger) *stateFile {
 	return f
 }
 
-// save writes the state. What cannot be written is logged and kept in memory: an
-// agent that fills the disk must not stop its watcher.
+// save writes the state. An error is only logged, and the state stays in memory, because an agent that fills
+// the disk must not stop its watcher.
 func (f *stateFile) save() {
 	data, err := json.Marshal(&f.state, jsontext.WithIndent("  "), json.Deterministic(true))
 	if err == nil {
@@ -91,8 +90,7 @@ func (f *stateFile) save() {
 	}
 }
 
-// reset forgets what the watcher knows beyond refs and logs, and says what that was. What
-// the PM has to be told yet is not forgotten.
+// reset deletes the state and says what it was. It keeps the notices that the PM has not been told yet.
 func (w *watcher) reset() {
 	s := &w.state.state
 	var pinned, hopped string

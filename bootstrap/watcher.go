@@ -1,13 +1,11 @@
-// Package bootstrap is the watcher: it keeps one agent running, moves it to
-// another branch or back to an older commit when the agent signals so, and ends
-// one that runs away. An agent that rewrites itself can break itself as it likes;
-// what runs next is main, or the last commit of main that started (BOOT-1..5).
+// Package bootstrap is the watcher. It keeps one agent running, starts it from another branch or an older
+// commit when the agent signals so, and ends an agent that exceeds its limits. An agent that rewrites itself
+// may break itself: the next start is from main, or from the last commit of main that held (BOOT-1..5).
 //
-// This package decides what runs next, and what follows from how it went. The parts
-// that do it are statedir (where everything is), signals, remote (what the repository
-// has), trees (working trees), supervisor (processes), journal (bootstrap.log) and
-// notices (reports to the PM). What outlives the watcher is one small file, logs, and
-// refs; killed at any point and started again it goes on.
+// This package decides what runs next and what follows from each run. Its parts are statedir (paths and
+// files), signals, remote (the repository), trees (work trees), supervisor (processes), journal
+// (bootstrap.log) and notices (reports to the PM). All lasting state is in one small file, logs and refs, so
+// that a watcher that was killed at any point continues when it is started again.
 package bootstrap
 
 import (
@@ -39,22 +37,22 @@ import (
 type Options struct {
 	Bare, State, Config string
 	Door                string // the agent's socket; "" pushes straight into the repository
-	ReportDoor          string // the watcher's own; "" is Door
+	ReportDoor          string // the watcher's own socket; "" is Door
 	Model               string
-	Reset               bool   // first forget the state outside of refs
+	Reset               bool   // first delete the state that is not in refs
 	Once                bool   // end when the agent ends by itself
-	Directive           string // the one to work on, and end; "" is any
+	Directive           string // the only directive to work on, after which the watcher ends; "" is any
 	Settings            *config.Config
 	Agent               string // the agent that ships with Ward
 	AgentUser           int    // 0: the watcher's own
-	Self                string // this program, whose verb supervisor.Verb is
+	Self                string // path of this program, which has the verb supervisor.Verb
 	Stdout, Stderr      io.Writer
-	Live                io.Writer        // gets what agents tell of the work as it goes on (internal/live); nil: nobody
-	Beat                io.Writer        // gets signs of life of the watcher's own; nil: nobody
-	Now                 func() time.Time // the wall clock: written down and never computed with, because it may jump
+	Live                io.Writer        // gets the agents' live events (internal/live); may be nil
+	Beat                io.Writer        // gets the watcher's signs of life; may be nil
+	Now                 func() time.Time // the wall clock, for logs; nothing is computed from it, because it may jump
 }
 
-// ends reports whether the watcher does when the agent ends by itself.
+// ends reports whether the watcher ends when the agent ends by itself.
 func (o *Options) ends() bool { return o.Once || o.Directive != "" }
 
 // watcher is one run of the watcher: its parts and its state.
@@ -70,13 +68,13 @@ type watcher struct {
 	state      *stateFile
 	restarts   restarts
 	log        zerolog.Logger
-	tee        *supervisor.Tee // of what agents print
+	tee        *supervisor.Tee // for the agents' output
 	errors     io.Writer       // errors.log
 	notify     <-chan fsnotify.Event
 }
 
-// Run watches until ctx ends, or with Once until the agent ends by itself; code is
-// the agent's exit code then.
+// Run watches until ctx ends or, with Once or Directive, until the agent ends by itself. Then code is the
+// agent's exit code.
 func Run(ctx context.Context, o Options) (code int, err error) {
 	// Children die with the thread that started them (PDEATHSIG), so all are started from this
 	// one.
@@ -148,12 +146,12 @@ func (w *watcher) openLogs() (closeAll func(), err error) {
 	events := lines.NewQueue(w.opts.Live, maxEvents)
 	w.tee = supervisor.NewTee(w.errors, w.opts.Stderr, events)
 	text := zerolog.ConsoleWriter{Out: diag.NewScreen(w.opts.Stderr), NoColor: true, TimeFormat: time.RFC3339, TimeLocation: time.UTC}
-	zerolog.ErrorHandler = func(error) {} // a full disk; the line is on stderr still
+	zerolog.ErrorHandler = func(error) {} // on a full disk the line is still on stderr
 	w.log = zerolog.New(io.MultiWriter(bestEffort{diag.JSONLines{Out: own}}, bestEffort{text})).With().Timestamp().Str("by", "watcher").Logger()
 	return func() { w.tee.Flush(); events.Close(eventsPatience); own.Close(); errs.Close() }, nil
 }
 
-// bestEffort is a writer whose failure does not stop the later writers of the same line.
+// bestEffort ignores errors, so that io.MultiWriter also writes to the writers after it.
 type bestEffort struct{ out io.Writer }
 
 func (b bestEffort) Write(p []byte) (int, error) {
@@ -215,7 +213,7 @@ func (w *watcher) listen() (io.Closer, error) {
 	}
 	w.notify = n.Events
 	go func() {
-		for range n.Errors { // polling finds what was lost
+		for range n.Errors { // polling finds the signals of lost events
 		}
 	}()
 	return n, nil

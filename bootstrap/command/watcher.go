@@ -1,5 +1,5 @@
-// Package command is ward-watcher's command line: flags into bootstrap.Options, and
-// the agent's exit code out.
+// Package command is ward-watcher's command line. It converts flags to bootstrap.Options and returns the
+// agent's exit code.
 package command
 
 import (
@@ -25,9 +25,9 @@ const (
 	limitedUsage = "ward-watcher " + supervisor.Verb + " WATCHER PROCESSES CMD [ARG ...]"
 )
 
-// Watcher is ward-watcher. Its stdout has lines of boot.Booted, Passed, FellBack, Again, RolledBack
-// and Unpinned, each with commits, which the launcher reads, and what agents tell of the work as it goes on
-// (internal/live); where somebody reads that (boot.LiveVar), boot.Lives, too. All else is on stderr.
+// Watcher is the main function of ward-watcher. The launcher reads its stdout: lines of boot.Booted, Passed,
+// FellBack, Again, RolledBack and Unpinned, each with commits, and the agents' live events (internal/live).
+// If boot.LiveVar is set, stdout also has boot.Lives, the signs of life. All else is on stderr.
 func Watcher(ctx context.Context, env *cli.Env) error {
 	return WithClock(ctx, env, time.Now)
 }

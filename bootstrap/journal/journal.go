@@ -1,6 +1,5 @@
-// Package journal is logs/bootstrap.log: every start and how it ended (BOOT-1). Only the
-// watcher writes there; what an agent has to say, it says to the watcher
-// (boot.Answer), so that the file is never more than appended to on its behalf.
+// Package journal is logs/bootstrap.log: every start and its result (BOOT-1). Only the watcher writes it. An
+// agent's answer goes to the watcher (boot.Answer), which appends a line for it.
 package journal
 
 import (
@@ -17,7 +16,7 @@ import (
 // Journal is the file, in its directory.
 type Journal struct {
 	Dir *statedir.Dir
-	Now func() time.Time // the wall clock: written but never computed with, because it may jump
+	Now func() time.Time // the wall clock, for entries; nothing is computed from it, because it may jump
 }
 
 const (
@@ -27,8 +26,8 @@ const (
 	tailSize = 64 << 10
 )
 
-// Append writes an entry with the present time as one line, whole, with an end
-// before it where somebody left a line without one.
+// Append writes an entry with the present time as one line. If the file does not end with a newline, it
+// adds one first.
 func (j *Journal) Append(event boot.Event, branch, commit, reason string) error {
 	f, err := j.Dir.Open(j.Dir.BootLog(), os.O_RDWR|os.O_APPEND)
 	if err != nil {
@@ -50,8 +49,7 @@ func (j *Journal) Append(event boot.Event, branch, commit, reason string) error 
 	return errors.Join(err, f.Sync())
 }
 
-// Begin writes BOOTSTRAPPING, in a journal that has room for the lines of one more
-// start.
+// Begin writes BOOTSTRAPPING. It rotates a full journal first, so that all lines of a start are in one file.
 func (j *Journal) Begin(branch, commit, reason string) error {
 	if j.size() > maxSize {
 		if err := j.Dir.Replace(j.Dir.BootLog(), j.Dir.BootLog()+".1"); err != nil {
@@ -61,7 +59,7 @@ func (j *Journal) Begin(branch, commit, reason string) error {
 	return j.Append(boot.Bootstrapping, branch, commit, reason)
 }
 
-// Last is the last entry of that start, if the end of the journal has one.
+// Last returns the last entry of a branch's commit in the end of the journal; zero if there is none.
 func (j *Journal) Last(branch, commit string) (last boot.Entry) {
 	for _, e := range j.entries() {
 		if e.Branch == branch && e.Commit == commit {
@@ -85,7 +83,7 @@ func (j *Journal) Failures(branch, commit string) (n int) {
 	return n
 }
 
-// Unfinished is the last start if the journal does not tell its end.
+// Unfinished returns the last start if the journal does not have its end.
 func (j *Journal) Unfinished() (last boot.Entry, open bool) {
 	for _, e := range j.entries() {
 		switch {
@@ -98,7 +96,7 @@ func (j *Journal) Unfinished() (last boot.Entry, open bool) {
 	return last, open
 }
 
-// size is where the journal ends now, in bytes.
+// size returns the size of the journal in bytes.
 func (j *Journal) size() int64 {
 	info, err := os.Lstat(j.Dir.BootLog())
 	if err != nil {

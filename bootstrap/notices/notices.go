@@ -21,19 +21,20 @@ import (
 // Notice is one report to the PM.
 type Notice struct {
 	Status comms.Status `json:"status"` // FALLBACK, ROLLBACK or GUARD
-	Kind   string       `json:"kind"`   // of incident, with which it is told once; "" is told always
-	Code   string       `json:"code"`   // a different code is another incident
+	Kind   string       `json:"kind"`   // kind of incident; one with the same Kind and Code is told once, "" always
+	Code   string       `json:"code"`   // the program; another one makes another incident
 	Branch string       `json:"branch"`
-	ID     string       `json:"id"` // in the report, so that it is there once; "" has one made by Tell
+	ID     string       `json:"id"` // in the report's text, so that COMMS.md has it once; if "", Tell makes one
 	Text   string       `json:"text"`
 	Count  int          `json:"count,omitzero"` // how often it happened, if more than once
-	Hold   bool         `json:"-"`              // it is likely to repeat at once: wait and count
+	Hold   bool         `json:"-"`              // likely to repeat soon: wait, and count the repetitions
 }
 
 var directiveBranch = pattern.New(`^agent/(D-[1-9][0-9]*)$`)
 
-// Directive is the directive whose branch it is about, "-" for none, and for another one than the
-// watcher works for, only, where that is not "": a signal may name any branch.
+// Directive returns the directive of the notice's branch, "-" for none. only is the directive that the
+// watcher works for, "" for any. For another directive it also returns "-", because a signal may name any
+// branch.
 func (n Notice) Directive(only string) string {
 	if m := directiveBranch.FindStringSubmatch(n.Branch); m != nil && (only == "" || m[1] == only) {
 		return m[1]
@@ -43,8 +44,8 @@ func (n Notice) Directive(only string) string {
 
 // Record is the state that must outlive the watcher.
 type Record struct {
-	Told   map[string]string `json:"told,omitzero"`   // incidents that the PM knows of: kind -> code
-	Again  map[string]int    `json:"again,omitzero"`  // how often since they were told: kind -> times
+	Told   map[string]string `json:"told,omitzero"`   // incidents that the PM was told of: kind -> code
+	Again  map[string]int    `json:"again,omitzero"`  // repetitions since then: kind -> number
 	Unsent []Notice          `json:"unsent,omitzero"` // notices not yet delivered, the newest last
 	Untold int               `json:"untold,omitzero"` // incidents that were dropped
 }
@@ -68,7 +69,7 @@ const (
 // Notices collects and delivers notices.
 type Notices struct {
 	Record *Record
-	Save   func() // writes the record down
+	Save   func() // saves Record
 	// Report pushes a notice as a report. Two notices with the same ID are one report.
 	Report   func(context.Context, Notice) error
 	MaxPause time.Duration    // between two attempts
@@ -79,11 +80,11 @@ type Notices struct {
 	pause  time.Duration        // 0 after a success
 	held   map[string]time.Time // until when notices wait, by ID
 	tokens float64
-	filled time.Time // when tokens was right; zero at first
+	filled time.Time // when tokens was last computed; zero at first
 }
 
-// Tell remembers a notice until it is delivered. One incident is told once: the
-// same kind again with the same code is the same incident, until Forget; it is counted.
+// Tell keeps a notice until it is delivered. Until Forget, further notices with the same Kind and Code are
+// the same incident: they are counted, not told.
 func (t *Notices) Tell(n Notice) {
 	defer t.Save()
 	if n.Kind != "" && t.again(n) {
@@ -183,8 +184,7 @@ func (t *Notices) Told(kind string) bool {
 	return told
 }
 
-// Forget ends all incidents: a run went well, and what happens from now on is new. What
-// happened more often than it was told for is told now, with its number.
+// Forget ends all incidents after a good run. It tells the number of repetitions of each incident.
 func (t *Notices) Forget() {
 	if len(t.Record.Told) > 0 {
 		t.close()
@@ -193,8 +193,8 @@ func (t *Notices) Forget() {
 	}
 }
 
-// Deliver reports what waits, in its order. What cannot be delivered now waits for
-// the next time, with more and more time between.
+// Deliver reports the waiting notices in order. After a failure, the rest waits, and the pause before the
+// next attempt doubles.
 func (t *Notices) Deliver(ctx context.Context) {
 	if time.Since(t.failed) < t.pause {
 		return
@@ -227,7 +227,7 @@ func (t *Notices) sum() {
 	t.Save()
 }
 
-// Flush is the last Deliver: it also sends what waited to be counted with its like.
+// Flush is the last Deliver. It also sends notices that were held to count repetitions.
 func (t *Notices) Flush(ctx context.Context) {
 	t.held = nil
 	t.Deliver(ctx)

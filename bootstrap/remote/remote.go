@@ -1,6 +1,5 @@
-// Package remote is the bare repository as the watcher reads it: which commit a
-// signal names, and what of a commit can run. It reads as the watcher's own user;
-// nothing there is the agent's to write but by pushes.
+// Package remote reads the bare repository for the watcher: which commit a signal names, and which code of
+// a commit can run. It reads as the watcher's own user. The agent can write to the repository only by pushes.
 package remote
 
 import (
@@ -38,10 +37,10 @@ func Open(bare string, c config.Control) *Remote {
 // ErrNotFound means that the repository has nothing under a name.
 var ErrNotFound = errors.New("the repository has no such branch, ref or commit")
 
-// Watch says when one of some full refs moves; it costs no process.
+// Watch returns a watch for moves of full refs; it starts no process.
 func (r *Remote) Watch(refs ...string) *git.Watch { return r.repo.Watch(refs...) }
 
-// Commit is the object id that a full ref holds, "" when there is none.
+// Commit returns the object id of a full ref, "" if the ref does not exist.
 func (r *Remote) Commit(ctx context.Context, ref string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -52,12 +51,12 @@ func (r *Remote) Commit(ctx context.Context, ref string) (string, error) {
 	return id, nil
 }
 
-// Branch is the commit of a branch, or ErrNotFound.
+// Branch returns the commit of a branch, or ErrNotFound.
 func (r *Remote) Branch(ctx context.Context, name string) (string, error) {
 	return r.first(ctx, r.branch(name))
 }
 
-// branch is the full name of a branch: boot.Main is the project's, whatever its name.
+// branch returns the full name of a branch; boot.Main means the project's branch, whatever its name.
 func (r *Remote) branch(name string) string {
 	if name == boot.Main {
 		return r.Main
@@ -65,8 +64,8 @@ func (r *Remote) branch(name string) string {
 	return "refs/heads/" + name
 }
 
-// Revision is the commit of a branch, tag, full ref, or of a commit id of at least
-// seven digits, or ErrNotFound.
+// Revision returns the commit of a branch, tag, full ref or commit id of at least seven digits, or
+// ErrNotFound.
 func (r *Remote) Revision(ctx context.Context, name string) (string, error) {
 	refs := []string{r.branch(name), "refs/tags/" + name}
 	if strings.HasPrefix(name, "refs/") {
@@ -79,7 +78,7 @@ func (r *Remote) Revision(ctx context.Context, name string) (string, error) {
 	return commit, err
 }
 
-// first is the commit of the first ref that exists.
+// first returns the commit of the first ref that exists, or ErrNotFound.
 func (r *Remote) first(ctx context.Context, refs ...string) (string, error) {
 	for _, ref := range refs {
 		id, err := r.Commit(ctx, ref)
@@ -93,7 +92,7 @@ func (r *Remote) first(ctx context.Context, refs ...string) (string, error) {
 	return "", ErrNotFound
 }
 
-// peel is the commit of an object id, which may be abbreviated.
+// peel returns the commit of an object id, which may be abbreviated.
 func (r *Remote) peel(ctx context.Context, id string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -104,14 +103,14 @@ func (r *Remote) peel(ctx context.Context, id string) (string, error) {
 	return commit, nil
 }
 
-// Code names what of a commit's tree can run (boot.Program).
+// Code returns a name for the runnable part of a commit's tree (boot.Program).
 func (r *Remote) Code(ctx context.Context, commit string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	return boot.Program(r.repo.Tree(ctx, commit), r.Main != r.Control)
 }
 
-// Copied are the lines for git update-ref --stdin that give a new clone the branches and tags.
+// Copied returns input for git update-ref --stdin that creates the branches and tags in a new clone.
 func (r *Remote) Copied(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -128,8 +127,8 @@ func (r *Remote) Copied(ctx context.Context) (string, error) {
 	return lines.String(), nil
 }
 
-// Good are the commits of main whose programs held, the last one first (boot.LastGood). A
-// commit that main no longer has was taken back.
+// Good returns the commits of main whose programs held, newest first (boot.LastGood). It leaves out commits
+// that main no longer has, because they were taken back.
 func (r *Remote) Good(ctx context.Context) (list []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -152,8 +151,7 @@ func (r *Remote) Good(ctx context.Context) (list []string, err error) {
 	return list, nil
 }
 
-// Counted are the commits of the refs below a prefix of the host's counters
-// (boot.CountPrefix).
+// Counted returns the commits of the refs below a prefix of the host's counters (boot.CountPrefix).
 func (r *Remote) Counted(ctx context.Context, prefix string) (list []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -164,7 +162,7 @@ func (r *Remote) Counted(ctx context.Context, prefix string) (list []string, err
 	return list, err
 }
 
-// Passed reports whether the host has a commit among those whose programs passed a probation.
+// Passed reports whether the host lists a commit whose program passed a probation.
 func (r *Remote) Passed(ctx context.Context, commit string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -172,7 +170,7 @@ func (r *Remote) Passed(ctx context.Context, commit string) (bool, error) {
 	return slices.ContainsFunc(tips, func(tip git.Tip) bool { return tip.ID == commit }), err
 }
 
-// IsWard reports whether main is Ward's own source. A branch has no say in it.
+// IsWard reports whether main, whatever branch runs, is Ward's own source.
 func (r *Remote) IsWard(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

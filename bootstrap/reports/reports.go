@@ -2,8 +2,8 @@
 // which the agent can neither read nor write, and its own door, so that no agent can use up
 // its turns (HOOK-4b, SBX-4).
 //
-// The repository has no working tree, no remote's objects and no settings but these: it
-// borrows the objects of the one that is reported to.
+// That repository has no work tree and no objects of its own: it uses those of the bare repository as
+// alternates.
 package reports
 
 import (
@@ -21,25 +21,25 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// Reports are those to one repository.
+// Reports writes reports to one repository.
 type Reports struct {
 	Bare   string // absolute
 	Dir    string // the watcher's own repository, made anew for each report
 	Remote *remote.Remote
-	// Connect is the command line, words, that joins stdin and stdout with the door; nil
-	// pushes straight into the repository.
+	// Connect is the command line that connects stdin and stdout to the door; if nil, reports are
+	// pushed directly to the repository.
 	Connect []string
 }
 
 const (
 	// pushTime bounds one report.
 	pushTime = time.Minute
-	// ident is whose the commits are.
+	// ident is the author of the commits.
 	ident = "Ward Watcher <watcher@ward>"
 )
 
-// Once appends a report under an incident's name, which its text gets: COMMS.md has one
-// of a name at most, so a report may be made again after a push whose end was not seen.
+// Once appends a report and adds the incident's name to its text. COMMS.md has at most one report of an
+// incident, so a report may be repeated after a push whose result is unknown.
 func (r *Reports) Once(ctx context.Context, incident string, n comms.NewReport) error {
 	ctx, cancel := context.WithTimeout(ctx, pushTime)
 	defer cancel()
@@ -69,7 +69,7 @@ func (r *Reports) Once(ctx context.Context, incident string, n comms.NewReport) 
 	})
 }
 
-// appended is a commit on top of tip with one more report; "" if tip has it already.
+// appended returns a commit on top of tip with one more report; "" if tip has it already.
 func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms.NewReport) (commit string, err error) {
 	batch := repo.Batch(ctx)
 	defer batch.Close()
@@ -90,7 +90,7 @@ func appended(ctx context.Context, repo *git.Repo, tip, incident string, n comms
 	return batch.Commit(ident, tip, map[string][]byte{comms.Path: amended.Data}, time.Now(), fmt.Sprintf("comms: report %s %s", n.Directive, n.Status))
 }
 
-// open makes the repository anew: whatever an earlier report left was delivered or refused.
+// open makes a new repository; whatever an earlier report left was delivered or refused.
 func (r *Reports) open() (*git.Repo, *scratch.Dir, error) {
 	bare := git.Open(r.Bare)
 	bare.Limits = config.Default().GitLimits()

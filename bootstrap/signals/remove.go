@@ -16,10 +16,10 @@ const (
 	emptyFor = time.Second
 	// strayFor is how long a file of another name may still be renamed to a signal's.
 	strayFor = 10 * time.Second
-	// maxLooked bounds the names read at one look, and those remembered.
+	// maxLooked bounds the names that are read in one check, and those that are remembered.
 	maxLooked = 64
-	// emptyTime is the part of a look after which no more directories are emptied, because
-	// nobody watches the agent meanwhile.
+	// emptyTime bounds the time of one check for emptying directories, because the agent is not
+	// watched meanwhile.
 	emptyTime = time.Second
 	// refusedPrefix begins the names of files that are being removed.
 	refusedPrefix = ".refused-"
@@ -52,8 +52,8 @@ func (b *Box) remove(path string) {
 	b.empty(to)
 }
 
-// empty removes a directory that was set aside, within the time of a look; the rest goes
-// later. The watcher does not walk it itself, because the agent can fill it faster.
+// empty removes a renamed directory, as much as the time of one check allows; later checks continue. The
+// watcher does not walk the directory itself, because the agent could fill it faster.
 func (b *Box) empty(path string) {
 	remove := b.Remove
 	if remove == nil {
@@ -97,7 +97,7 @@ func (b *Box) removeStrays() {
 	}
 }
 
-// names are some of the names in the directory.
+// names returns at most maxLooked names in the directory.
 func (b *Box) names() []string {
 	dir, err := os.Open(b.Dir.Signals())
 	if err != nil {
@@ -131,9 +131,9 @@ const (
 
 // pace limits how often a message is written, and counts those suppressed.
 type pace struct {
-	began  time.Time // of the present time
-	said   int       // in it
-	unsaid int       // since the last that was said
+	began  time.Time // of the present interval of pacedTime
+	said   int       // messages written in it
+	unsaid int       // messages suppressed since the last written one
 }
 
 // count counts a message, and reports whether to write it now and how many were suppressed

@@ -1,9 +1,8 @@
-// Package signals reads the agent's requests to the watcher: a file in .signal/ whose name is
-// the kind, with one line that names a branch or ref (BOOT-1). A signal is claimed by a rename
-// to where the agent cannot reach, so that none is lost and none is done twice.
+// Package signals reads the agent's requests to the watcher: a file in .signal/ whose name is the kind, with
+// one line that names a branch or ref (BOOT-1). The watcher claims a signal by renaming it into its own
+// directory, so that none is lost or done twice.
 //
-// Whatever else lies there, of whatever shape, is one malformed signal: it is removed and
-// reported (remove.go).
+// Any other file in .signal/, of any type, is a malformed signal, which is removed and reported (remove.go).
 package signals
 
 import (
@@ -23,12 +22,12 @@ import (
 
 // The kinds of signals, which are the names of their files.
 const (
-	Rollback  = "rollback"  // to a branch, ref or commit, whose tree takes the place of main's
-	Bootstrap = "bootstrap" // from a branch
+	Rollback  = "rollback"  // run from a branch, ref or commit instead of main
+	Bootstrap = "bootstrap" // run from a branch
 )
 
-// kinds are in the order in which they are served: a rollback first, because it is the way out
-// of trouble.
+// kinds lists the kinds in the order in which they are served: a rollback first, because it is for
+// recovery.
 var kinds = []string{Rollback, Bootstrap}
 
 // Signal is one request of an agent.
@@ -37,28 +36,27 @@ type Signal struct {
 	Name string `json:"name"` // of a branch or ref, as the agent wrote it
 }
 
-// Box is the directory of signals, and what follows from one that is malformed.
+// Box is the directory of signals, with the handling of malformed ones.
 type Box struct {
 	Dir     *statedir.Dir
 	Log     zerolog.Logger
-	Refused func(kind string, why error) // is called for a malformed signal after its removal
-	// Remove removes a path with the rights of the agent's user, who alone can empty its
-	// directories, in bounded time; nil removes as this process, without a bound.
+	Refused func(kind string, why error) // called after the removal of a malformed signal
+	// Remove removes a path in bounded time with the rights of the agent's user, because only that
+	// user can empty its directories. If nil, this process removes the path, without a bound.
 	Remove func(path string) error
 
 	young    map[string]time.Time // when a possible signal was first seen
-	looked   time.Time            // when the present look began
+	looked   time.Time            // when the present check began
 	refusals pace
 }
 
-// Waiting reports whether a signal waits that ends the agent. Malformed ones are
-// removed at once: they are no reason to.
+// Waiting reports whether a signal waits that ends the agent. It removes malformed ones, which do not.
 func (b *Box) Waiting() bool {
 	b.removeStrays()
 	return slices.ContainsFunc(kinds, b.waits)
 }
 
-// waits reports whether a signal of a kind waits, and removes what is none.
+// waits reports whether a signal of a kind waits, and removes a malformed one.
 func (b *Box) waits(kind string) bool {
 	_, found, err := read(b.path(kind))
 	switch {
@@ -72,9 +70,8 @@ func (b *Box) waits(kind string) bool {
 	return false
 }
 
-// Take hands over the waiting signals. accept must have written down what it will do
-// with one when it returns: then the file goes. again is whether the signal was
-// claimed by a watcher that was killed, which may have written it down before.
+// Take passes each waiting signal to accept, which must save what it will do before it returns, because then
+// Take removes the file. again says that a killed watcher had claimed the signal and may have saved it.
 func (b *Box) Take(accept func(s Signal, again bool)) {
 	b.removeStrays()
 	for _, kind := range kinds {
@@ -88,7 +85,7 @@ func (b *Box) Take(accept func(s Signal, again bool)) {
 		if !b.waits(kind) || os.Rename(b.path(kind), claimed) != nil {
 			continue
 		}
-		if name, found, err := read(claimed); found && err == nil { // else it changed under our eyes
+		if name, found, err := read(claimed); found && err == nil { // otherwise it was changed meanwhile
 			accept(Signal{kind, name}, false)
 		}
 		b.remove(claimed)
@@ -114,15 +111,14 @@ func (b *Box) Clear() (n int) {
 
 func (b *Box) path(kind string) string { return filepath.Join(b.Dir.Signals(), kind) }
 
-// claimed is where the agent cannot reach a signal. What arrives under its name from now
-// on is another one.
+// claimed returns the path of a claimed signal, which the agent cannot reach. A later file in .signal/ is a
+// new signal.
 func (b *Box) claimed(kind string) string { return b.Dir.Own("claimed-" + kind) }
 
-// errEmpty is a signal that somebody may be about to write.
+// errEmpty is the error of an empty file, which the agent may be about to write.
 var errEmpty = errors.New("it is empty")
 
-// read reads a signal file. found is whether there is one; err says what is wrong
-// with it.
+// read reads a signal file. found says whether it exists; err says what is wrong with it.
 func read(path string) (name string, found bool, err error) {
 	data, err := statedir.ReadRegular(path, boot.MaxSignal)
 	switch {

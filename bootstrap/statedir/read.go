@@ -14,9 +14,8 @@ var (
 	ErrLinked     = errors.New("it has another name, too")
 )
 
-// ReadRegular reads a file of at most limit bytes that an untrusted user may have
-// put there: links are not followed, and pipes and devices are not opened for
-// long enough to matter.
+// ReadRegular reads a regular file of at most limit bytes from an untrusted user. It does not follow
+// symbolic links, and does not block on pipes and devices.
 func ReadRegular(path string, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO) {
@@ -34,7 +33,7 @@ func ReadRegular(path string, limit int64) ([]byte, error) {
 		return nil, ErrNotRegular
 	}
 	if info.Sys().(*syscall.Stat_t).Nlink > 1 {
-		return nil, ErrLinked // it is in somebody's reach wherever this name goes
+		return nil, ErrLinked // another name would keep the file within the agent's reach after a rename
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {

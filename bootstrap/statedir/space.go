@@ -22,7 +22,7 @@ func (d *Dir) Free() float64 {
 	return min(float64(s.Bavail)/float64(s.Blocks), float64(s.Ffree+1)/float64(s.Files+1))
 }
 
-// LogsSize is what the logs take on the disk, in bytes.
+// LogsSize returns the disk space of the logs, in bytes.
 func (d *Dir) LogsSize() (size int64) {
 	f, err := os.Open(d.Logs())
 	if err != nil {
@@ -72,8 +72,8 @@ const reserveSize = 1 << 20
 
 func (d *Dir) reserve() string { return d.Own("spare") }
 
-// Reserve takes disk space for what must be written even when an agent has filled
-// the disk, if there is any.
+// Reserve reserves disk space, if there is any, for what must be written even after an agent has filled the
+// disk.
 func (d *Dir) Reserve() {
 	if info, err := os.Lstat(d.reserve()); err == nil && info.Size() == reserveSize {
 		return
@@ -88,14 +88,13 @@ func (d *Dir) Reserve() {
 	}
 }
 
-// Release gives the reserve back to the disk where err says that it is full, and
-// reports whether there was any: then it is worth it to write again.
+// Release frees the reserve if err means that the disk is full. It reports whether there was a reserve, so
+// that the caller can write again.
 func (d *Dir) Release(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) && os.Remove(d.reserve()) == nil
 }
 
-// WriteOwn writes a file of the watcher's own, whole or not at all, from the
-// reserve where the disk is full.
+// WriteOwn writes a file in Private atomically. On a full disk it frees the reserve and tries again.
 func (d *Dir) WriteOwn(name string, data []byte) error {
 	err := atomicfile.Write(d.Own(name), data, 0o600)
 	if d.Release(err) {

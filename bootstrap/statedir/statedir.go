@@ -1,5 +1,5 @@
-// Package statedir is the watcher's state directory: the paths in it, and safe reading and
-// writing beside a hostile agent (BOOT-1).
+// Package statedir is the watcher's state directory: its paths, and reading and writing that is safe against
+// a hostile agent (BOOT-1).
 //
 // In the fence the agent can write to most of it. Every directory that the watcher uses
 // is its own, with the sticky bit where the agent writes too, so that the agent can
@@ -54,7 +54,7 @@ func (d *Dir) Signals() string { return filepath.Join(d.Path, ".signal") }
 // and the watcher writes it.
 func (d *Dir) GitConfig() string { return filepath.Join(d.Path, ".watchers-gitconfig") }
 
-// WriteGitConfig writes it, whatever lies there.
+// WriteGitConfig writes GitConfig; a file of another user there is moved aside.
 func (d *Dir) WriteGitConfig(data []byte) error {
 	if err := d.moveAside(d.GitConfig(), 0); err != nil {
 		return err
@@ -62,8 +62,8 @@ func (d *Dir) WriteGitConfig(data []byte) error {
 	return atomicfile.Write(d.GitConfig(), data, 0o644)
 }
 
-// Private is the directory of what only the watcher reads and writes: its state, its
-// lock, its repository, the signals that it claimed. Own is something in it.
+// Private is the directory that only the watcher reads and writes: its state, lock and repository, and the
+// claimed signals.
 func (d *Dir) Private() string { return filepath.Join(d.Path, ".watcher") }
 
 // Own is the path of a file that only the watcher writes.
@@ -72,7 +72,7 @@ func (d *Dir) Own(name string) string { return filepath.Join(d.Private(), name) 
 // shared is the mode of directories where agent and watcher write, like that of /tmp.
 const shared = 0o777 | fs.ModeSticky
 
-// Prepare makes the directories and sees to it that they are the watcher's.
+// Prepare makes the directories and ensures that the watcher owns them.
 func (d *Dir) Prepare() error {
 	if err := os.MkdirAll(d.Path, 0o755); err != nil {
 		return err
@@ -149,20 +149,19 @@ func (d *Dir) OpenLog(path string, size int64) (*logfile.File, error) {
 	return logfile.Open(path, size, 0o644)
 }
 
-// Open opens a log of the watcher's that the agent reads: nobody else writes there,
-// whatever it was before.
+// Open opens a log of the watcher that the agent can read but not write, whatever file was there before.
 func (d *Dir) Open(path string, flags int) (*os.File, error) {
 	if err := d.moveAside(path, 0); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(path, flags|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
 	if err == nil {
-		err = f.Chmod(0o644) // an older version had it open for all
+		err = f.Chmod(0o644) // an older version made it writable for all
 	}
 	return f, err
 }
 
-// Replace renames a log of the watcher's over what lies at to, whatever that is.
+// Replace renames a log of the watcher to to, and replaces or moves aside what is there.
 func (d *Dir) Replace(path, to string) error {
 	if err := d.moveAside(to, 0); err != nil {
 		return err
