@@ -14,7 +14,7 @@ import (
 
 const reportUsage = "report --html DIR [--bare DIR]"
 
-// patience is how long nobody is told that the report is still written.
+// patience is the time after which a message says that the report is still being written.
 const patience = 2 * time.Second
 
 // report writes the pages of a repository into a directory.

@@ -92,8 +92,8 @@ func openShown(ctx context.Context, env *cli.Env, bare string) (serve.Site, erro
 	return &shown{site.Live(source), source, info}, nil
 }
 
-// Version is an error when another directory has taken the repository's place, so that what
-// was read of the first is forgotten.
+// Version returns an error if another directory has replaced the repository, so that the cached data of the
+// first is dropped.
 func (s *shown) Version(ctx context.Context) (string, error) {
 	info, err := os.Stat(s.source.Dir())
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"git-ward/internal/cli"
 )
 
-// open is the repository that --bare names, or the one around the command's directory.
+// open opens the repository in --bare, or the one that contains the working directory.
 func open(ctx context.Context, env *cli.Env, bare string) (*view.Source, error) {
 	repo, err := env.Repository(ctx, bare)
 	if err != nil {

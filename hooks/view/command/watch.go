@@ -17,7 +17,7 @@ import (
 
 const watchUsage = "watch [--bare DIR] [--interval TIME] [--plain] [D-n]"
 
-// The least and the most time between two looks.
+// The limits of the polling interval.
 const (
 	leastInterval = 500 * time.Millisecond
 	mostInterval  = time.Hour
@@ -56,12 +56,12 @@ func watch(ctx context.Context, env *cli.Env) error {
 	}
 	env.Leaves(onlyLooked)
 	if err = show(ctx, env, looker, plain); ctx.Err() != nil {
-		return err // a signal, of which cli.Main says the rest
+		return err // a signal, which cli.Main handles
 	}
 	return ended(env, err)
 }
 
-// show is the terminal program where there is a terminal for it, and lines elsewhere.
+// show runs the terminal program if there is a capable terminal, and otherwise prints lines.
 func show(ctx context.Context, env *cli.Env, looker *terminal.Looker, plain bool) error {
 	in, out := screen(env.Stdin), screen(cli.Raw(env.Stdout))
 	if term := env.Getenv("TERM"); plain || in == nil || out == nil || term == "" || term == "dumb" {
@@ -70,7 +70,7 @@ func show(ctx context.Context, env *cli.Env, looker *terminal.Looker, plain bool
 	return terminal.Watch(ctx, looker, in, out, os.Environ(), env.Getenv)
 }
 
-// screen is a stream that is a terminal, nil for any other.
+// screen returns the stream if it is a terminal, else nil.
 func screen(stream any) *os.File {
 	f, ok := stream.(*os.File)
 	if !ok {
@@ -82,10 +82,10 @@ func screen(stream any) *os.File {
 	return f
 }
 
-// onlyLooked is what is there when a watch ends.
+// onlyLooked is the message after an interrupted watch.
 const onlyLooked = "watch only reads, and nothing was changed"
 
-// ended says that who typed ^C into the screen, which is no signal there, has left nothing.
+// ended returns the error for a watch that ^C ended. In the terminal program ^C is a key and no signal.
 func ended(env *cli.Env, err error) error {
 	const interrupted = 128 + int(unix.SIGINT)
 	if errors.Is(err, context.Canceled) {

@@ -15,7 +15,7 @@ type limited struct {
 	most, share int
 	secure      bool
 	say         *teller
-	telling     chan struct{} // so many are told at a time, the others are cut
+	telling     chan struct{} // limits the refusals that are answered at a time; others are just closed
 
 	mu    sync.Mutex
 	open  int
@@ -81,7 +81,7 @@ func (l *limited) refuse(c net.Conn) {
 	go func() {
 		defer func() { c.Close(); <-l.telling }()
 		if l.secure {
-			return // what it would read is a handshake
+			return // with TLS the client sends a handshake, so it cannot read a plain answer
 		}
 		c.SetDeadline(time.Now().Add(300 * time.Millisecond))
 		c.Read(make([]byte, maxHeader))

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	look      = time.Second      // how often the repository is looked at while somebody listens
-	beat      = 15 * time.Second // so that neither side, nor what is between, takes a quiet stream for a dead one
-	slow      = 5 * time.Second  // a client that takes nothing for so long is dropped
-	reconnect = 3000             // milliseconds, a browser's after a stream that ended
+	look      = time.Second      // the polling interval while there is a stream
+	beat      = 15 * time.Second // the interval of events that keep clients and proxies from closing a quiet stream
+	slow      = 5 * time.Second  // the timeout for a client that does not read
+	reconnect = 3000             // milliseconds after which a browser reconnects
 )
 
 // feed shares one poll of the repository among all streams: 1,000 streams cost as much as one.
@@ -26,7 +26,7 @@ type feed struct {
 
 	mu      sync.Mutex
 	streams int
-	now     string        // what was told last: an event, as it goes over the wire
+	now     string        // the last event, as it is sent
 	moved   chan struct{} // closed when now changes
 }
 

@@ -49,7 +49,7 @@ func headers(h http.Header) {
 	}
 }
 
-// survive answers for a request whose handling panicked, and tells the owner where.
+// survive answers a request whose handler panicked, and tells the owner where.
 func (s *Server) survive(w http.ResponseWriter, r *http.Request) {
 	v := recover()
 	if v == nil {
@@ -68,7 +68,7 @@ type fault struct {
 	title, text string
 }
 
-// path are the characters of pages' paths as they are in the request: no page needs an escape.
+// path matches the raw paths of pages; none needs an escape.
 var path = pattern.New(`^/([0-9A-Za-z][0-9A-Za-z._-]*(/[0-9A-Za-z][0-9A-Za-z._-]*)*)?$`)
 
 // fault is the first thing that is wrong with a request, nil for none.
@@ -123,7 +123,7 @@ func plainText(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// pageFault is what is said where a page could not be made.
+// pageFault returns the fault for an error of making a page.
 func pageFault(err error) *fault {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

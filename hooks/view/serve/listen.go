@@ -17,8 +17,8 @@ import (
 	"git-ward/internal/diag"
 )
 
-// names are what a request may call this server. A name that somebody else points here (DNS
-// rebinding) must not let another site read pages.
+// names are the host names that requests may use. Any other name could be an attacker's that points here (DNS
+// rebinding), to let another site read pages.
 type names struct {
 	url   string
 	exact map[string]bool   // host:port in lower case
@@ -27,8 +27,8 @@ type names struct {
 	bare  bool              // the port is the scheme's own, which browsers leave out
 }
 
-// listen opens the address. Beyond loopback it asks for a certificate, because a session
-// would else be anybody's on the way.
+// listen opens the address. Beyond loopback it requires a certificate, because otherwise anybody on the
+// network path could steal a session.
 func listen(cfg Config) (net.Listener, bool, names, error) {
 	host, port, err := net.SplitHostPort(cfg.Listen)
 	if err != nil {
@@ -105,7 +105,7 @@ func pemFile(path string) error {
 // tell its holder from this server.
 func private(key string) error {
 	if info, err := os.Stat(key); err != nil || info.Mode().Perm()&0o007 == 0 {
-		return nil // that it is not there was said
+		return nil // a missing file has been reported
 	}
 	return diag.Hint(fmt.Errorf("every user of this machine may read or write the key %s", key), "chmod o= %s", diag.Word(key))
 }

@@ -12,11 +12,10 @@ import (
 	"time"
 )
 
-// How one signs in. A code has 80 bits, so these tries find none; each code is good for one
-// browser. Tries are counted by peer: who guesses shuts himself out and nobody else, until so
-// many guess that the code is no longer good. A new one is made when somebody asks for the
-// page and none is good, and not sooner than codePause after the last, so that nobody fills
-// the terminal.
+// The limits of signing in. A code has 80 bits, so that these tries cannot guess it, and is valid for one
+// browser. Tries are counted by peer, so that a guesser locks out only himself; after too many tries by all
+// peers the code becomes invalid. A new code is made when somebody opens the page and there is no valid one,
+// but not sooner than codePause after the last, so that clients cannot flood the terminal.
 const (
 	codeLife    = 10 * time.Minute
 	codeTries   = 5 // of one user of this machine, or one address
@@ -36,7 +35,7 @@ type logins struct {
 	say *teller
 
 	mu       sync.Mutex
-	code     string // "" where none is good
+	code     string // "" if there is no valid one
 	made     time.Time
 	tries    map[peer]int
 	sessions map[[sha256.Size]byte]session
@@ -81,7 +80,7 @@ func newCode() string {
 	return out.String()
 }
 
-// typed is a code as people write it.
+// typed normalizes a code that a person typed.
 func typed(code string) string {
 	return strings.NewReplacer("-", "", " ", "", "\t", "", "O", "0", "I", "1", "L", "1").Replace(strings.ToUpper(strings.TrimSpace(code)))
 }
@@ -123,7 +122,7 @@ func (d *logins) wrong(who peer) {
 	}
 }
 
-// trim drops sessions that are over, and the oldest where there are too many.
+// trim drops expired sessions, and the oldest ones if there are too many.
 func (d *logins) trim() {
 	maps.DeleteFunc(d.sessions, func(_ [sha256.Size]byte, s session) bool { return d.now().Sub(s.from) >= sessionLife })
 	for len(d.sessions) >= maxSessions {

@@ -15,8 +15,7 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// What drawing may take. A page is drawn once for all who ask for it, and kept while nothing
-// moves.
+// The limits of drawing. A page is drawn once for all clients, and cached until the repository changes.
 const (
 	drawing    = 20 * time.Second
 	drawers    = 2  // at a time: a drawing starts children of git
@@ -30,7 +29,7 @@ const (
 
 var errBusy = errors.New("too many pages are being made")
 
-// errGone is of a repository that cannot be read, and may be again.
+// errGone means that the repository cannot be read at present.
 var errGone = errors.New(unreadable)
 
 // pages is a Site with its drawn pages of the current version. After an error the Site is
@@ -39,13 +38,13 @@ type pages struct {
 	open   func(context.Context) (Site, error)
 	say    *teller
 	name   string          // the Site's
-	base   context.Context // of what is drawn, which is for everybody who asks for it
+	base   context.Context // for drawing, which serves several requests
 	end    func()
 	turns  chan struct{}
 	queue  chan struct{}
 	flight singleflight.Group
 
-	site sync.RWMutex // held for reading by who uses current
+	site sync.RWMutex // read-locked while current is used
 	// current is nil after trouble.
 	current Site
 
@@ -82,7 +81,7 @@ func (p *pages) close() {
 	}
 }
 
-// version is the Site's, at most a second old, or errGone.
+// version returns the Site's version, at most a second old; the error is errGone if it cannot be read.
 func (p *pages) version(ctx context.Context) (string, error) {
 	p.mu.Lock()
 	if time.Since(p.at) < fresh {
@@ -139,7 +138,7 @@ func survived(f func() error) (err error) {
 func (p *pages) opened(ctx context.Context) (string, error) {
 	p.site.Lock()
 	if p.current == nil {
-		site, err := p.open(p.base) // which outlives this question
+		site, err := p.open(p.base) // p.base, because the Site outlives this request
 		if err != nil {
 			p.site.Unlock()
 			return "", err
@@ -155,7 +154,7 @@ func (p *pages) opened(ctx context.Context) (string, error) {
 	return p.current.Version(ctx)
 }
 
-// page is one page as it is now.
+// page returns a page of the current version.
 func (p *pages) page(ctx context.Context, path string, query url.Values) ([]byte, error) {
 	version, err := p.version(ctx)
 	if err != nil {
@@ -214,7 +213,7 @@ func (p *pages) draw(path string, query url.Values) ([]byte, error) {
 	return text, err
 }
 
-// keep keeps a page for the next who asks, unless the repository has moved meanwhile.
+// keep caches a page unless the repository has changed meanwhile.
 func (p *pages) keep(version, key string, text []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -26,7 +26,7 @@ type peer struct {
 // same reports whether one peer's session is valid for the other.
 func (p peer) same(other peer) bool {
 	if !p.local && !other.local {
-		return true // a phone changes its address on the way
+		return true // a phone's address changes while it moves
 	}
 	return p == other
 }
@@ -50,7 +50,7 @@ func peerOf(c net.Conn) peer {
 			return peer{local: true, uid: uid}
 		}
 	}
-	if addr.Is6() { // one machine has all of such a network
+	if addr.Is6() { // one machine usually has a whole /64
 		network, _ := addr.Prefix(64)
 		addr = network.Addr()
 	}

@@ -75,7 +75,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, token string) {
 	s.feed.stream(s.done, w, r, func() bool { return s.logins.inside(token, from(r)) })
 }
 
-// write answers with bytes of ours. Their length is known, so that one that is cut is seen.
+// write sends an answer. It states the length, so that a client notices a truncated one.
 func (s *Server) write(w http.ResponseWriter, status int, kind string, text []byte) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
@@ -88,7 +88,7 @@ func (s *Server) to(w http.ResponseWriter, place string) {
 	s.write(w, http.StatusSeeOther, "text/plain; charset=utf-8", nil)
 }
 
-// refuse says a fault on a page, which asks again by itself where it may pass.
+// refuse shows a fault on a page, which reloads itself if the fault may be temporary.
 func (s *Server) refuse(w http.ResponseWriter, f *fault) {
 	again := 0
 	switch f.status {
@@ -109,7 +109,7 @@ func (s *Server) own(w http.ResponseWriter, status int, name string, data any) {
 	s.write(w, status, "text/html; charset=utf-8", out.Bytes())
 }
 
-// login shows where the code is typed, and has one printed where none is good.
+// login shows the form for the code, and prints a new code if there is no valid one.
 func (s *Server) login(w http.ResponseWriter, r *http.Request, inside bool) {
 	next := local(r.URL.Query().Get("next"))
 	if inside {
@@ -124,7 +124,7 @@ func (s *Server) form(w http.ResponseWriter, status int, next, wrong string) {
 	s.own(w, status, "login.html", map[string]any{"Name": s.Name(), "Next": next, "Wrong": wrong, "Wait": int(wait)})
 }
 
-// enter takes a code.
+// enter handles the form with the code.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "application/x-www-form-urlencoded" || r.ParseForm() != nil {
@@ -142,7 +142,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	s.to(w, next)
 }
 
-// local is a place on this server to go to, "/" for any other.
+// local returns place if it is a path on this server, else "/".
 func local(place string) string {
 	u, err := url.Parse(place)
 	if err != nil || u.IsAbs() || u.Host != "" || !path.MatchString(u.EscapedPath()) || len(place) > maxURI/2 {

@@ -1,6 +1,5 @@
-// Package serve is the server of `git ward serve` (SEE-2): it shows the pages of a Site to
-// whoever has signed in with a code from the owner's terminal, tells them when something
-// moved, and changes nothing.
+// Package serve is the server of `git ward serve` (SEE-2). It shows the pages of a Site to people who signed
+// in with a code from the owner's terminal, and notifies their browsers of changes. It is read-only.
 package serve
 
 import (
@@ -15,14 +14,14 @@ import (
 	"time"
 )
 
-// A Site makes what is served: the pages of the static report, of the repository as it is now.
+// A Site makes the pages that are served: those of the static report, for the repository's present state.
 type Site interface {
-	// Name is the repository's, shown where one signs in.
+	// Name is the repository's name, for the sign-in page.
 	Name() string
-	// Version changes when a page would; equal means that nothing is to be drawn again.
+	// Version changes whenever a page may have changed.
 	Version(ctx context.Context) (string, error)
-	// Page is a whole page of HTML. A path is clean, beginning with "/"; what is at none is
-	// fs.ErrNotExist.
+	// Page returns a whole page of HTML. path is clean and begins with "/". The error is
+	// fs.ErrNotExist if there is no such page.
 	Page(ctx context.Context, path string, query url.Values) ([]byte, error)
 	Close()
 }
@@ -38,7 +37,7 @@ type Config struct {
 	// Say is a line for the owner's terminal. It is called by one goroutine at a time.
 	Say func(line string)
 
-	patience patience // a test's own; else what usual says
+	patience patience // set by tests; otherwise usual
 }
 
 // patience is how long a client may take.
@@ -51,7 +50,7 @@ var usual = patience{header: 5 * time.Second, request: 10 * time.Second, answer:
 const (
 	maxConnections = 4096
 	maxOfPeer      = 2048 // one user's of this machine, or one address's
-	maxStreams     = 1536 // so that who has a stream can ask a page, too
+	maxStreams     = 1536 // fewer than maxOfPeer, so that a client with a stream can also request pages
 	maxHeader      = 12 << 10
 	maxURI         = 2 << 10
 	stopping       = 700 * time.Millisecond // ^C ends within a second
@@ -68,7 +67,7 @@ type Server struct {
 	logins   *logins
 	say      *teller
 	cross    *http.CrossOriginProtection
-	// done ends with the server: streams hear it, which a shutdown alone does not tell.
+	// done ends with the server. Streams use it, because http.Server.Shutdown does not end them.
 	done context.Context
 }
 
@@ -119,7 +118,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopping)
 	defer cancel()
 	if err := srv.Shutdown(last); errors.Is(err, context.DeadlineExceeded) {
-		srv.Close() // a page under way is cut: its client asks again
+		srv.Close() // truncates unfinished answers; their clients ask again
 	}
 	return nil
 }
@@ -141,7 +140,7 @@ func (s *Server) server(done context.Context) *http.Server {
 		TLSConfig:   &tls.Config{MinVersion: tls.VersionTLS12},
 		BaseContext: func(net.Listener) context.Context { return done },
 		ConnContext: withPeer,
-		// What it would say of connections is text that any client makes.
+		// Clients could write any text to its log.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 }

@@ -19,8 +19,8 @@ func (s *Server) cookieName() string {
 	return "ward-" + s.names.port
 }
 
-// session is the token of a request that is inside. Of several cookies of the name, which
-// another port's page may have set, any may be it.
+// session returns the token of a signed-in request. It tries several cookies of the name, because another
+// port's page may have set some.
 func (s *Server) session(r *http.Request) (token string, inside bool) {
 	for i, c := range r.CookiesNamed(s.cookieName()) {
 		if i == 4 {

@@ -10,7 +10,7 @@ import (
 // quiet is how long lines of one kind are suppressed, because clients can cause them at will.
 const quiet = time.Minute
 
-// teller says lines on the owner's terminal.
+// teller prints lines on the owner's terminal.
 type teller struct {
 	say func(string)
 
@@ -18,7 +18,7 @@ type teller struct {
 	last map[string]time.Time
 }
 
-// line says what happened, once a minute of each kind. The kinds are this package's own.
+// line prints a line, at most once a minute for each kind. The kinds are this package's own.
 func (t *teller) line(kind, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,7 +33,7 @@ func (t *teller) line(kind, text string) {
 	t.say(diag.Clean(text))
 }
 
-// always says a line whatever was said before; the caller bounds how often.
+// always prints a line without this limit; the caller limits the rate.
 func (t *teller) always(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// canvas is how wide a screen is, and what can be drawn on it.
+// canvas is the size of a screen and the characters that it can show.
 type canvas struct {
 	w, h int
 	glyphs
@@ -18,7 +18,7 @@ func (c canvas) heading(title string) block {
 	return block{rows: []row{{piece{text, Title}, piece{strings.Repeat(c.rule, c.w-width(text)), Faint}}}}
 }
 
-// text is some text folded to the width, each line of it indented; on a narrow screen less.
+// text folds a text to the width and indents its lines, less on a narrow screen.
 func (c canvas) text(text string, r Role, indent int) (rows []row) {
 	if c.w < 30 {
 		indent = min(indent, 1)
@@ -32,8 +32,8 @@ func (c canvas) text(text string, r Role, indent int) (rows []row) {
 	return rows
 }
 
-// command is what to type, whole, and on a narrow screen from the edge on, so that it can
-// be copied.
+// command returns the rows of a command to type. They have the whole command, on a narrow screen without an
+// indent, so that it can be copied.
 func (c canvas) command(text string) (rows []row) {
 	if text == "" {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"git-ward/internal/live"
 )
 
-// facts are what is known of the open directive; brief is a short form, and a key shows all.
+// facts returns the facts of the open directive; brief is a short form, and a key shows all.
 func (c canvas) facts(s Scene, brief bool) (rows []row) {
 	d := s.One
 	for _, wait := range d.Waiting {
@@ -62,11 +62,10 @@ func (c canvas) unit(s Scene, u view.Unit) (rows []row) {
 	return rows
 }
 
-// label stands over what the worker says.
+// label is the heading of the worker's words.
 const label = "the agent's own words, proved by nothing"
 
-// maxRows is how many rows of one event are shown, and toldRows of one that the agent was
-// told: the whole is in the transcript.
+// maxRows bounds the rows of one event, and toldRows those of a prompt; the transcript has all.
 const (
 	maxRows  = 12
 	toldRows = 4

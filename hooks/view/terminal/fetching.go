@@ -17,13 +17,13 @@ type fetching struct {
 	good  time.Time  // when the last one that succeeded ended
 }
 
-// maxFetch is how long a fetch may take, and slowFetch after how long it is said.
+// maxFetch is the timeout of a fetch; after slowFetch a message says that it is slow.
 const (
 	maxFetch  = time.Minute
 	slowFetch = 2 * time.Second
 )
 
-// begin begins a fetch where none runs and the last one began long enough ago.
+// begin starts a fetch if none runs and the last one began at least interval ago.
 func (f *fetching) begin(ctx context.Context, interval time.Duration, fetch func(context.Context) error) {
 	if f.ended != nil || time.Since(f.began) < interval {
 		return
@@ -69,5 +69,5 @@ func explain(err error) string {
 	return text
 }
 
-// clock is a time as people read it beside words.
+// clock formats a local time of day.
 func clock(t time.Time) string { return t.Local().Format("15:04:05") }

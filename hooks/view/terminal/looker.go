@@ -26,8 +26,8 @@ type Source interface {
 // with the error shown, and is read again later.
 type Looker struct {
 	Source   Source
-	Fetch    func(context.Context) error // brings a clone up to date; nil on the host
-	Interval time.Duration               // between two looks
+	Fetch    func(context.Context) error // updates a clone; nil on the host
+	Interval time.Duration               // the polling interval
 
 	scene   Scene
 	version string
@@ -107,7 +107,7 @@ func (l *Looker) Run(ctx context.Context, show func(Scene)) {
 			next = time.Now()
 		case <-l.again:
 			l.version, next = "", time.Time{}
-		case <-time.After(max(wait, 0)): // the next look; words are asked for, as nothing wakes a reader of files
+		case <-time.After(max(wait, 0)): // poll: nothing notifies a reader of the files with words
 		}
 	}
 }
@@ -144,9 +144,9 @@ func (l *Looker) worry() bool {
 	return changed
 }
 
-// read reads the overview and the open directive where they are not those of before.
+// read reads the overview and the open directive if they have changed.
 func (l *Looker) read(ctx context.Context) (changed bool, err error) {
-	if _, err := os.Stat(l.Source.Dir()); err != nil { // what git says of it is hard to understand
+	if _, err := os.Stat(l.Source.Dir()); err != nil { // git's own message would be hard to understand
 		return false, fmt.Errorf("the repository is not there: %w", err)
 	}
 	version, err := l.Source.Version(ctx)
@@ -217,13 +217,13 @@ func (l *Looker) unfollow(name string) {
 	}
 }
 
-// hear takes what was said since, and reports whether anything was.
+// hear reads new events, and reports whether there were any.
 func (l *Looker) hear() bool {
 	l.scene.New = nil
 	for name, f := range l.follows {
 		events, err := f.More()
 		if err != nil {
-			continue // the file is gone or another's: it is opened anew
+			continue // the file was removed or replaced, and is opened again
 		}
 		if name == l.scene.Name {
 			events = unheard(l.scene.Live, events)

@@ -52,16 +52,16 @@ func (m *model) take(s Scene) {
 		}
 	}
 	m.scene = s
-	if s.Over != nil && !m.moved { // what comes first is what matters most, until its reader has chosen
+	if s.Over != nil && !m.moved { // choose the first item, the most important, until the reader has chosen
 		m.state.chosen = ""
 		m.choose(0)
 	}
 }
 
-// stopMsg is that the process is to stop for a while.
+// stopMsg asks the program to stop the process (ctrl-z).
 type stopMsg struct{}
 
-// key does what a key stands for. None changes anything but the view.
+// key handles a key. Keys change only the view.
 func (m model) key(key string) (tea.Model, tea.Cmd) {
 	switch key {
 	case "ctrl+c":
@@ -116,8 +116,7 @@ func (m *model) open(name string) {
 	m.looker.Open(name)
 }
 
-// move goes n lines down, or up: in the list to another directive, in words and facts to
-// another place.
+// move moves n lines down (or up, if negative): to another directive in the list, else by scrolling.
 func (m *model) move(n int) {
 	c := canvas{max(m.w, 1), max(m.h, 1), m.glyphs}
 	switch {
@@ -133,7 +132,7 @@ func (m *model) move(n int) {
 	}
 }
 
-// choose goes n directives on from the chosen one.
+// choose chooses the directive n positions after the chosen one.
 func (m *model) choose(n int) {
 	var items []string
 	at := 0
@@ -161,8 +160,7 @@ func (m model) View() tea.View {
 	return v
 }
 
-// styles are how the roles look; where a terminal has no colours, or NO_COLOR is set, they
-// are left out on the way.
+// styles are the roles' styles. The library leaves colours out if the terminal has none or NO_COLOR is set.
 var styles = map[Role]lipgloss.Style{
 	Title:  lipgloss.NewStyle().Bold(true),
 	Faint:  lipgloss.NewStyle().Faint(true),

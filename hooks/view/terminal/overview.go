@@ -11,8 +11,7 @@ import (
 	"git-ward/protocols/uow"
 )
 
-// block is some rows that belong together; item names the directive that keys can choose by
-// it, "" for none.
+// block is a group of rows. item is the directive that keys choose with it, "" for none.
 type block struct {
 	item string
 	rows []row
@@ -49,8 +48,7 @@ func (c canvas) overview(s Scene) (list []block) {
 
 func capital(words string) string { return strings.ToUpper(words[:1]) + words[1:] }
 
-// waiting is what waits for the reader, or for a cause to pass: what it is, and the command
-// that settles it.
+// waiting lists what waits for the reader or continues by itself, each with the command that settles it.
 func (c canvas) waiting(s Scene) (list []block) {
 	if len(s.Over.Waiting) == 0 {
 		return []block{{rows: []row{{piece{"nothing waits for you", Good}}}}}

@@ -12,8 +12,8 @@ import (
 	"git-ward/internal/live"
 )
 
-// Follow prints what changes as lines, one a change, with no cursor moved, until the
-// context ends, whose error it returns, or the writer fails.
+// Follow prints one line for each change, without moving the cursor, until the context ends or the writer
+// fails. It returns that error.
 func Follow(ctx context.Context, looker *Looker, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -29,11 +29,11 @@ func Follow(ctx context.Context, looker *Looker, out io.Writer) error {
 	return context.Cause(ctx)
 }
 
-// printer knows what was printed.
+// printer remembers what was printed.
 type printer struct {
 	begun    bool
 	host     string
-	states   map[string]string    // by directive: what was said of it last
+	states   map[string]string    // by directive: its last printed state
 	workers  map[string]string    // by directive: who works on it
 	waiting  map[string]bool      // by key
 	verdicts map[string]time.Time // by unit: of the last line about one that runs
@@ -43,10 +43,10 @@ type printer struct {
 // verdictInterval is the time between two lines about a verdict that runs.
 const verdictInterval = 10 * time.Second
 
-// oldWords is how many words from before are printed for a directive that was named.
+// oldWords is how many earlier events are printed for a directive named on the command line.
 const oldWords = 10
 
-// lines are what a scene has that was not printed.
+// lines returns lines for what is new in a scene.
 func (p *printer) lines(s Scene) (list []string) {
 	now := clock(s.Now)
 	say := func(format string, args ...any) { list = append(list, now+" "+fmt.Sprintf(format, args...)) }
@@ -80,7 +80,7 @@ func (p *printer) lines(s Scene) (list []string) {
 	return list
 }
 
-// standings are where the directives stand, and what waits for the reader.
+// standings adds lines for changed states of directives and for new items that wait.
 func (p *printer) standings(s Scene, say func(string, ...any)) {
 	if p.states == nil {
 		p.states, p.waiting = map[string]string{}, map[string]bool{}
@@ -113,7 +113,7 @@ func (p *printer) standings(s Scene, say func(string, ...any)) {
 	p.waiting = waiting
 }
 
-// working are who begins to work on what, and who does no longer.
+// working adds lines for workers that began or stopped to work on a directive.
 func (p *printer) working(s Scene, say func(string, ...any)) {
 	workers := map[string]string{}
 	for _, w := range s.Over.Workers {
@@ -132,7 +132,7 @@ func (p *printer) working(s Scene, say func(string, ...any)) {
 	p.workers = workers
 }
 
-// judging is how far the verdicts are.
+// judging adds lines for the progress of verdicts.
 func (p *printer) judging(s Scene, say func(string, ...any)) {
 	told := map[string]time.Time{}
 	defer func() { p.verdicts = told }()
@@ -161,7 +161,7 @@ func eventLine(e live.Event) string {
 // lineSize bounds the words of one line, in bytes.
 const lineSize = 600
 
-// shortened is a text that says how much of it is not there.
+// shortened cuts a text to lineSize bytes and says how much is missing.
 func shortened(text string) string {
 	if len(text) <= lineSize {
 		return text

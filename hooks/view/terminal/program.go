@@ -15,8 +15,8 @@ import (
 // changes, because the library draws by a timer.
 const framesASecond = 8
 
-// Watch is the terminal program, until its reader leaves, or the context ends, whose error
-// it returns then; ctrl-c is context.Canceled. The terminal is as it was, whichever way it ends.
+// Watch runs the terminal program until the reader leaves it, or until the context ends, whose error it then
+// returns. For ctrl-c the error is context.Canceled. It always restores the terminal.
 func Watch(ctx context.Context, looker *Looker, in, out *os.File, environ []string, getenv func(string) string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -43,8 +43,8 @@ func Watch(ctx context.Context, looker *Looker, in, out *os.File, environ []stri
 	return err
 }
 
-// sized gives a terminal that does not know its size, as a serial line and some programs' own
-// do, the usual one: in none there is nothing to see.
+// sized replaces the size of a terminal that does not know it, such as a serial line, by the usual one,
+// because otherwise nothing would be shown.
 func sized(_ tea.Model, msg tea.Msg) tea.Msg {
 	if size, ok := msg.(tea.WindowSizeMsg); ok {
 		if size.Width <= 0 || size.Height <= 0 {

@@ -1,10 +1,8 @@
-// Package terminal shows a repository on a terminal while an agent works (SEE-1): which
-// directive waits for whom and with which command, what the worker says and does as it
-// comes, how far a verdict is, what it cost.
+// Package terminal shows a repository on a terminal while an agent works (SEE-1): what each directive waits
+// for and by which command it continues, the worker's live events, the progress of verdicts, and the cost.
 //
-// A Scene is what is known, Screen makes text of it for so many columns and lines, Watch
-// runs that as a terminal program, and Follow prints the changes as plain lines where there
-// is no terminal. All of it only looks.
+// A Scene is the data. Watch shows it in a terminal program, and Follow prints its changes as plain lines if
+// there is no terminal. Nothing here changes the repository.
 package terminal
 
 import (
@@ -14,21 +12,21 @@ import (
 	"git-ward/internal/live"
 )
 
-// Scene is everything known at one moment.
+// Scene is the data at one time.
 type Scene struct {
 	Now      time.Time
-	Over     *view.Overview  // nil until it was read
+	Over     *view.Overview  // nil before the first read
 	One      *view.Directive // the directive that is open; nil for none
 	Live     []live.Event    // of the open directive, oldest first, the newest maxLive
-	New      []live.Event    // of all directives at work: what came since the scene before
-	Trouble  string          // why what is shown may be old; "" for nothing
+	New      []live.Event    // new since the last scene, of all directives in progress
+	Trouble  string          // why the data may be old; "" if it is not
 	Dir      string          // of the host's repository, for commands; "" in a clone
-	Clone    bool            // a clone knows what was fetched, and no words as they come
+	Clone    bool            // the source is a clone, which has fetched data and no live events
 	Name     string          // of the open directive, "" for none
 	NotThere bool            // there is no such directive
 }
 
-// typed is a command as it is typed where the reader is.
+// typed returns a command in the form for the reader's directory.
 func (s Scene) typed(command string) string {
 	if s.Clone || s.Dir == "" || command == "" {
 		return command
@@ -36,11 +34,10 @@ func (s Scene) typed(command string) string {
 	return view.OnHost(command, s.Dir)
 }
 
-// maxLive is how many events are kept to be looked back at: an hour's worth of many words
-// is in the transcript, and not in the memory of who looks.
+// maxLive bounds the events that a reader can scroll back to; the transcript has all.
 const maxLive = 500
 
-// state is what keys change.
+// state is the part of the view that keys change.
 type state struct {
 	chosen string // directive that the keys are at
 	facts  bool   // of the open directive, the facts in full and not the words

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Screen is the scene as text, of at most w columns and h lines.
+// screen renders the scene in at most w columns and h lines.
 func screen(s Scene, st state, w, h int, g glyphs) (rows []row) {
 	c := canvas{max(w, 1), max(h, 1), g}
 	head, foot := c.head(s, st), c.foot(s, st)
@@ -35,7 +35,7 @@ func (c canvas) head(s Scene, st state) (rows []row) {
 		title = s.One.Directive + "  " + s.One.Title.String()
 	}
 	if c.w < 50 && s.Over != nil && (s.Over.Host == nil || s.Over.Host.Running) {
-		right = "" // what is as it should be
+		right = "" // do not show the normal state
 	}
 	rows = append(rows, apart(piece{title, Title}, piece{right, Faint}, c.w, c.more))
 	if s.Trouble != "" {
@@ -55,7 +55,7 @@ func (c canvas) head(s Scene, st state) (rows []row) {
 	return rows
 }
 
-// foot is the keys; how to get help is always to be seen.
+// foot lists the keys, always with the one for help.
 func (c canvas) foot(s Scene, st state) []row {
 	keys := "? help  q leave"
 	switch {
@@ -74,7 +74,7 @@ func (c canvas) foot(s Scene, st state) []row {
 	return []row{{piece{keys, Faint}}}
 }
 
-// help is what the keys do.
+// help lists the keys and what they do.
 var help = [][2]string{
 	{"up, down", "another directive; older and newer words (also k, j)"},
 	{"page up, down", "the same by a screen (also b, space)"},
@@ -113,7 +113,7 @@ func (c canvas) body(s Scene, st state, room int) []row {
 	return c.list(s, st, room)
 }
 
-// directive is the facts, at most half of the room, and below them the newest words.
+// directive renders the facts, in at most half of the room, and below them the newest events.
 func (c canvas) directive(s Scene, st state, room int) []row {
 	rows := c.facts(s, true)
 	if most := max(room/2, 1); len(rows) > most {
@@ -126,7 +126,7 @@ func (c canvas) directive(s Scene, st state, room int) []row {
 	return append(rows, words[max(0, end-left):end]...)
 }
 
-// list is the directives, with the chosen one in view.
+// list renders the directives so that the chosen one is visible.
 func (c canvas) list(s Scene, st state, room int) []row {
 	var rows []row
 	from, to := 0, 0
@@ -150,7 +150,7 @@ func (c canvas) list(s Scene, st state, room int) []row {
 	return window(rows, top, room)
 }
 
-// edge is how many columns the sign of the chosen line takes.
+// edge returns the width of the mark of the chosen line.
 func (c canvas) edge() int {
 	if c.w < 20 {
 		return 1
@@ -158,7 +158,7 @@ func (c canvas) edge() int {
 	return 2
 }
 
-// window is the rows from top on that there is room for.
+// window returns at most room rows, beginning at top.
 func window(rows []row, top, room int) []row {
 	top = max(0, min(top, len(rows)-room))
 	return rows[top:min(len(rows), top+max(room, 0))]

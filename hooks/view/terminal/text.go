@@ -16,7 +16,7 @@ type Role int
 const (
 	Plain  Role = iota
 	Title       // of a screen or a part
-	Faint       // what stands beside
+	Faint       // of less importance
 	Good        // met, done
 	Bad         // failed, gone wrong
 	Wants       // waits for the reader
@@ -24,8 +24,7 @@ const (
 	Chosen      // the line that the keys are at
 )
 
-// piece is text of one role. It holds no control characters: what others wrote comes
-// by foreign.
+// piece is text of one role. It has no control characters: others' text must pass foreign.
 type piece struct {
 	text string
 	role Role
@@ -36,15 +35,14 @@ type row []piece
 
 func plain(text string) piece { return piece{text, Plain} }
 
-// foreign is text that an agent, a PM or a tool wrote, as it may stand on a terminal: on
-// one line, without anything that a terminal obeys or nobody sees (GATE-7).
+// foreign makes text of an agent, a PM or a tool safe for a terminal: one line, without control characters
+// and invisible characters (GATE-7).
 func foreign(text string) string { return diag.Clean(strings.ReplaceAll(text, "\t", " ")) }
 
-// width is how many columns a text takes.
+// width returns the number of columns of a text.
 func width(text string) int { return ansi.StringWidth(text) }
 
-// cut keeps a text within w columns, at a whole character, and says by its mark that
-// something is missing.
+// cut cuts a text to w columns at a whole character, and ends it with mark.
 func cut(text string, w int, mark string) string {
 	if width(text) <= w {
 		return text
@@ -55,8 +53,8 @@ func cut(text string, w int, mark string) string {
 	return ansi.Truncate(text, w, mark)
 }
 
-// fold breaks a text into lines of at most w columns, between words where it can; words
-// are what blanks part, so that paths, options and dates stay whole.
+// fold breaks a text into lines of at most w columns, at blanks if possible, so that paths, options and
+// dates stay whole.
 func fold(text string, w int) (lines []string) {
 	if w = max(w, 1); width(text) <= w {
 		return []string{text}
@@ -80,8 +78,8 @@ func fold(text string, w int) (lines []string) {
 	return append(lines, line)
 }
 
-// chop breaks a command into lines of exactly w columns, anywhere: selected and pasted
-// from a terminal that joins full lines, it is the command again.
+// chop breaks a command into lines of exactly w columns, anywhere. A terminal that joins full lines when
+// text is selected gives back the whole command.
 func chop(text string, w int) []string {
 	if w < 1 {
 		w = 1
@@ -89,7 +87,7 @@ func chop(text string, w int) []string {
 	return strings.Split(ansi.Hardwrap(text, w, true), "\n")
 }
 
-// fit cuts a row to w columns; the pieces behind go first.
+// fit cuts a row to w columns, from its end.
 func (r row) fit(w int, mark string) row {
 	var out row
 	for _, p := range r {
@@ -103,8 +101,8 @@ func (r row) fit(w int, mark string) row {
 	return out
 }
 
-// apart is a row with one text at the left edge and another at the right; where there is
-// no room for both, the left one is cut down to half, and then the right one.
+// apart returns a row with one text at the left edge and another at the right. If there is no room for both,
+// it cuts the left one, down to half, and then the right one.
 func apart(left, right piece, w int, mark string) row {
 	if right.text == "" {
 		return row{left}.fit(w, mark)

@@ -14,8 +14,7 @@ import (
 	"git-ward/internal/pattern"
 )
 
-// eventWords are what an event is called, as a line begins, and its role. No state is told
-// by colour alone.
+// eventWords returns the first word of an event's line, and its role. Colour alone never shows a state.
 func eventWords(e live.Event) (word string, r Role) {
 	switch e.Kind {
 	case live.Told:
@@ -46,7 +45,7 @@ func eventWords(e live.Event) (word string, r Role) {
 	return "lives", Faint
 }
 
-// eventText is the rest of an event's line.
+// eventText returns the rest of an event's line.
 func eventText(e live.Event) string {
 	text := e.Text
 	switch e.Kind {
@@ -67,8 +66,8 @@ func eventText(e live.Event) string {
 	return strings.TrimRight(strings.TrimSuffix(text, ": "), "\n")
 }
 
-// argumentWords are the arguments of a tool for people: a lone one is its value, of several
-// each has its name. What is no JSON object, such as one that was cut, stays as it is.
+// argumentWords formats a tool's arguments for people: a single one as its value, several with their names. A
+// text that is no JSON object, such as one that was cut, stays as it is.
 func argumentWords(text string) string {
 	var args map[string]any
 	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &args) != nil || len(args) == 0 {
@@ -98,11 +97,11 @@ func argumentWords(text string) string {
 	return strings.Join(parts, "; ")
 }
 
-// stateName is a machine's state as a machine names it.
+// stateName matches the name of a machine's state.
 var stateName = pattern.New(`\b[A-Z]+(?:_[A-Z]+)*\b`)
 
-// stateWords are the states of a text's first line in small letters and without underscores:
-// people read words, and the letter-form is in the journal.
+// stateWords writes the states in a text's first line in lower case and without underscores, because people
+// read words; the journal has the names.
 func stateWords(text string) string {
 	first, rest, _ := strings.Cut(text, "\n")
 	first = stateName.ReplaceAllStringFunc(first, func(name string) string {
@@ -132,7 +131,7 @@ func hostWords(s Scene) string {
 	return words
 }
 
-// curve is the residuals as numbers, and as bars where there are several.
+// curve shows the residuals as numbers and, if there are several, as bars.
 func curve(points []view.Point, g glyphs) string {
 	const shown = 12 // the newest
 	points = points[max(0, len(points)-shown):]
