@@ -9,13 +9,13 @@ import (
 
 // deaths counts unexpected ends of one program.
 type deaths struct {
-	Code   string `json:"code"`            // of the program
-	Commit string `json:"commit,omitzero"` // that had it last
+	Code   string `json:"code"`            // the program's code
+	Commit string `json:"commit,omitzero"` // the last commit with this code
 	Count  int    `json:"count"`
 }
 
-// takeCount starts a count for another program: with the number that the host has from earlier
-// containers, else with 0.
+// takeCount starts a count for another program. It begins with the host's number from earlier containers, or
+// with 0.
 func (w *watcher) takeCount(ctx context.Context, d *deaths, of string, t *target) {
 	if d.Commit = t.commit; d.Code == t.code {
 		return

@@ -13,8 +13,8 @@ import (
 	"git-ward/protocols/comms"
 )
 
-// judge draws the conclusions of a run, and reports whether main's program died and still has
-// to show whether it dies again.
+// judge acts on the result of a run. It reports whether main's program died and must be run again to see
+// whether it dies again.
 func (w *watcher) judge(ctx context.Context, t *target, r run) (again bool) {
 	if ctx.Err() != nil && !r.Booted { // it was not the target's fault
 		w.abandon(t)
@@ -44,7 +44,7 @@ func (w *watcher) judge(ctx context.Context, t *target, r run) (again bool) {
 	if death && w.state.Deaths.Count >= boot.MaxDeaths {
 		w.fallBack(ctx, t, "ended again and again", r.Why)
 	}
-	if w.restarts.count() && !w.notices.Told(deathKind) { // else the PM knows that it ends again and again
+	if w.restarts.count() && !w.notices.Told(deathKind) { // otherwise the PM knows of the repeated ends
 		w.notices.Tell(guardNotice("restarts", *t, fmt.Sprintf(
 			"The agent was started more than %d times within an hour ([guard] restarts). It is started again, at most every %s; logs/errors.log says why it ends.",
 			w.restarts.limit, w.restarts.maxPause)))
@@ -79,11 +79,11 @@ func (r run) died() bool {
 	return r.Booted && !r.Signaled && !r.Stale && r.Excess == nil && !r.Status.OK()
 }
 
-// deathKind is the incident of agents that die.
+// deathKind is the kind of incident in which an agent died.
 const deathKind = "death"
 
-// tellDeath tells the PM that an agent died. Repeated deaths of the same cause are one report
-// with their number.
+// tellDeath tells the PM that an agent died. Repeated deaths by the same cause are one report with their
+// number.
 func (w *watcher) tellDeath(t *target, r run) {
 	n := guardNotice(deathKind, *t, fmt.Sprintf(
 		"The agent that ran from %s, commit %s, ended by itself after %s: %s. It is started again from %s, with growing pauses up to %s; logs/errors.log has its last words.",
@@ -104,8 +104,7 @@ func (w *watcher) abandon(t *target) {
 	}
 }
 
-// fail ends a failed start: after a signal main is next, and after main an earlier program of
-// main.
+// fail ends a failed start. After a failed signal main is next, and after main an earlier program of main.
 func (w *watcher) fail(t *target, why string) {
 	w.reportFailure(t.branch, t.commit, why)
 	failpoint.Reach("bootstrap/failed")
@@ -114,7 +113,7 @@ func (w *watcher) fail(t *target, why string) {
 
 // fallen ends a signal's failed start, and tells the PM.
 func (w *watcher) fallen(t *target, why string) {
-	if h := t.hop; h.Attempts == 0 && h.Commit != "" { // the host's count was not taken over yet
+	if h := t.hop; h.Attempts == 0 && h.Commit != "" { // the host's count was not adopted yet
 		h.Attempts = boot.MaxCount
 	}
 	w.tried(t.hop, -t.hop.Attempts)
@@ -124,7 +123,7 @@ func (w *watcher) fallen(t *target, why string) {
 		w.called(t.hop.Name), diag.Short(t.commit), diag.Clean(why), w.called(boot.Main)))) // with it all is saved
 }
 
-// concludeFailure draws the conclusions of a failed start in the log.
+// concludeFailure acts on a failed start that the log already has.
 func (w *watcher) concludeFailure(t *target, why string) {
 	w.trees.Forget(t.branch)
 	if t.hop != nil {

@@ -24,8 +24,8 @@ func (w *watcher) unpin() {
 	w.state.Pin = nil
 }
 
-// takePin takes over the rollback of another container from the host, while main's code is
-// what it was then, and drops it when the host does.
+// takePin adopts the rollback of another container from the host, as long as main's code is still the same,
+// and drops it when the host does.
 func (w *watcher) takePin(ctx context.Context, main string) {
 	if p := w.state.Pin; p != nil && p.Ref != boot.PinTo {
 		return
@@ -34,7 +34,7 @@ func (w *watcher) takePin(ctx context.Context, main string) {
 	switch {
 	case err != nil:
 		w.log.Error().Err(err).Msg("where a rollback went cannot be read")
-	case to == "": // the host knows of the return by now
+	case to == "": // the host knows of the return to main
 		w.state.Pin, w.state.Left = nil, ""
 	case to == w.state.Left:
 		w.state.Pin = nil
@@ -43,8 +43,7 @@ func (w *watcher) takePin(ctx context.Context, main string) {
 	}
 }
 
-// hostPin is the target of a rollback from main's code as the host has it; "" if there is
-// none.
+// hostPin returns the target of a rollback from main's code according to the host; "" if there is none.
 func (w *watcher) hostPin(ctx context.Context, main string) (to string, err error) {
 	from, err := w.remote.Commit(ctx, boot.PinFrom)
 	if err != nil || from == "" {

@@ -16,13 +16,13 @@ type program struct {
 	supervisor *supervisor.Supervisor
 	path       string
 	dir        string   // where it runs
-	repoArgs   []string // tell it where everything is
+	repoArgs   []string // the flags with all paths
 }
 
 const (
 	// pushTime bounds a push, because the agent waits for it.
 	pushTime = 2 * time.Minute
-	// maxAnswer bounds, in bytes, what is printed about it.
+	// maxAnswer bounds the program's output, in bytes.
 	maxAnswer = 1 << 20
 )
 

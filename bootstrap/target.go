@@ -13,18 +13,18 @@ import (
 type target struct {
 	branch string
 	commit string
-	code   string // names what of the commit can run (remote.Code)
-	main   string // main's code when it was chosen, where it is not main's tip
+	code   string // identifies the runnable part of the commit (remote.Code)
+	main   string // main's code when the target was chosen, if it is not main's tip
 	note   string // for the log
-	hop    *hop   // it is a signal's
-	pinned bool   // it is not main's tip, and no rollback's
+	hop    *hop   // the signal that chose it; nil for none
+	pinned bool   // a pin (of a rollback, or a fallback) chose it instead of main's tip
 	own    bool   // its program comes from the tree
 
 	unproved bool // its program has yet to pass a probation
 }
 
-// next is the target to run now: that of a signal, else a pin while it holds, else main. It is
-// nil if a signal leads nowhere.
+// next returns the target to run now: that of a signal, else a valid pin, else main. It is nil if a signal's
+// target does not exist.
 func (w *watcher) next(ctx context.Context) (*target, error) {
 	if h := w.state.Hop; h != nil {
 		t, err := w.hopTarget(ctx, h)
@@ -59,8 +59,8 @@ func (w *watcher) next(ctx context.Context) (*target, error) {
 	return t, w.instead(ctx, t)
 }
 
-// instead replaces main's own program by an earlier one if it failed: here, in another slot,
-// or in a container whose state is gone.
+// instead replaces main's own program by an earlier one if it failed: here, in another slot, or in an earlier
+// container.
 func (w *watcher) instead(ctx context.Context, t *target) (err error) {
 	good := ""
 	if p := w.state.Pin; p != nil && p.Fallback && p.Main == t.code {
@@ -77,9 +77,8 @@ func (w *watcher) instead(ctx context.Context, t *target) (err error) {
 	return err
 }
 
-// there is the commit of a branch in the settings, or an error that names the branch: without
-// the project's branch there is nothing to start, and without the one with COMMS.md nothing to
-// do.
+// there returns the commit of a branch in the settings. It is an error, which names the branch, if the branch
+// does not exist: both the project's branch and the control branch are required.
 func (w *watcher) there(ctx context.Context, ref, key string) (string, error) {
 	commit, err := w.remote.Commit(ctx, ref)
 	if err == nil && commit == "" {
@@ -88,8 +87,7 @@ func (w *watcher) there(ctx context.Context, ref, key string) (string, error) {
 	return commit, err
 }
 
-// called is the name of a branch or ref for people; the project's branch has a name of its
-// own.
+// called returns the name of a branch or ref for people; boot.Main becomes the project's branch.
 func (w *watcher) called(name string) string {
 	if name == boot.Main {
 		return w.opts.Settings.Control.Project
@@ -97,7 +95,7 @@ func (w *watcher) called(name string) string {
 	return name
 }
 
-// branch is the branch whose tree a signal is for.
+// branch returns the branch whose tree a signal uses.
 func (h *hop) branch() string {
 	if h.Kind == signals.Bootstrap {
 		return h.Name
@@ -105,11 +103,11 @@ func (h *hop) branch() string {
 	return boot.Main
 }
 
-// maxAttempts is how often a hop is begun during which the watcher itself dies.
+// maxAttempts bounds the starts of a hop during which the watcher itself dies.
 const maxAttempts = 3
 
-// tries counts an attempt at a hop, on top of those that the host counted in earlier
-// containers, so that no number of containers can begin it for ever.
+// tries counts an attempt at a hop. It includes the attempts that the host counted in earlier containers, so
+// that new containers cannot repeat a hop for ever.
 func (w *watcher) tries(ctx context.Context, h *hop, t *target) error {
 	if h.Attempts == 0 {
 		var before deaths
@@ -150,7 +148,7 @@ func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 	if err := w.tries(ctx, h, t); err != nil {
 		return nil, err
 	}
-	if h.Main == "" { // not again by a watcher that goes on: main may have moved since
+	if h.Main == "" { // a restarted watcher must not set it again: main may have moved since
 		if h.From, err = w.remote.Commit(ctx, w.remote.Main); err == nil && h.From != "" {
 			h.Main, err = w.remote.Code(ctx, h.From)
 		}
@@ -168,7 +166,7 @@ func (w *watcher) hopTarget(ctx context.Context, h *hop) (*target, error) {
 	return t, nil
 }
 
-// find is the commit that a signal names at this moment.
+// find returns the commit that a signal's name has at present.
 func (w *watcher) find(ctx context.Context, h *hop) (string, error) {
 	if h.Kind == signals.Rollback {
 		return w.remote.Revision(ctx, h.Name)
@@ -176,7 +174,7 @@ func (w *watcher) find(ctx context.Context, h *hop) (string, error) {
 	return w.remote.Branch(ctx, h.Name)
 }
 
-// mainCode names the runnable code of main, "" if there is no main.
+// mainCode returns main's code, "" if there is no main.
 func (w *watcher) mainCode(ctx context.Context) (string, error) {
 	main, err := w.remote.Commit(ctx, w.remote.Main)
 	if err != nil || main == "" {

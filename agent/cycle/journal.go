@@ -133,7 +133,7 @@ func (r *run) usage(iteration int) loop.Usage {
 	return u
 }
 
-// findings are what an iteration's certificate is decided on.
+// findings returns the input of an iteration's certificate.
 func (r *run) findings(iteration int, v *loop.Verdict, signals []loop.Signal) loop.Findings {
 	f := loop.Findings{Declaration: r.deps.Declaration, Limits: r.deps.Limits, Iteration: iteration, Spent: r.spent(), Used: r.past.budget.Used(),
 		Verdict: v, Signals: signals, Over: r.overspent()}

@@ -11,8 +11,8 @@ import (
 	"git-ward/agent/stop"
 )
 
-// takeUp restores the uncommitted changes of the unit's last worker, and returns a note on
-// that for the journal. A started branch changes nothing, so it restores nothing.
+// takeUp restores the uncommitted changes of the unit's last worker, and returns a note about them for the
+// journal. For a started branch it does nothing, because such a branch changes nothing.
 func (r *unitRun) takeUp(ctx context.Context) (note string, err error) {
 	if r.deps.launch.OnBranch() {
 		return "", nil

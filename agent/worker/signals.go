@@ -15,7 +15,7 @@ import (
 	"git-ward/protocols/schedule"
 )
 
-// Signals are what says stop (LOOP-9): scratch/STOP, a full disk, and the loop's dependencies.
+// Signals lists the present stop signals (LOOP-9): scratch/STOP, a full disk, and a dependency that is down.
 func (r *unitRun) Signals(ctx context.Context) []loop.Signal {
 	var list []loop.Signal
 	if where := r.stopFile(ctx); where != "" {
