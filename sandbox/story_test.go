@@ -131,7 +131,7 @@ func TestStory03(t *testing.T) {
 	s.ends("D-1", comms.ExitConverged)
 	s.ends("D-3", comms.ExitConverged)
 	s.tell("edit D-1 away\nrun")
-	s.ends("D-1", comms.ExitDiverged, "the residual grew three times", "Next: git ward directive edit D-1 (asks for another approach")
+	s.ends("D-1", comms.ExitDiverged, "the residual grew over three iterations", "Next: git ward directive edit D-1 (asks for another approach")
 	s.tell("edit D-1 good\nrun\ntake D-1\nedit D-1 good\nrun")
 	s.ends("D-1", comms.ExitConverged)
 	s.tell("fork D-1\nrun\nedit D-1 slow\nrun at 4: edit D-1 good")

@@ -62,8 +62,8 @@ func portableLine(line string) string {
 	}
 	for word := bleeds(line); word != ""; word = bleeds(line) {
 		at := strings.Index(strings.ToLower(line), word)
-		if len(strings.ToLower(line)) != len(line) { // lower case has another length, so at is no index into line
-			return talkMark
+		if at+len(word) > len(line) || !strings.EqualFold(line[at:at+len(word)], word) {
+			return talkMark // lower case has another length, so at is no index into line
 		}
 		line = line[:at] + talkMark + line[at+len(word):]
 	}

@@ -15,6 +15,8 @@ func TestPortable(t *testing.T) {
 		`PATH=/root/bin:/mnt/c C:\Users`:                `PATH=[host]/bin:[host]/c [host]/Users`,
 		"As we discussed, remember that: As I said":     "[...], [...]: [...]",
 		"ȺȺȺ as I said":                                 "[...]",
+		"ȺȺ as I said \u212a":                           "[...]", // what grew and what shrank cancel out
+		"as I said ȺȺ":                                  "[...] ȺȺ",
 		"/tmp//tmp//tmp/":                               "[host]//tmp//tmp/",
 		"paths such as internal/tmp/x stay":             "paths such as internal/tmp/x stay",
 		"[PM] take /tmp/x":                              "take [host]/x",

@@ -261,7 +261,7 @@ func (r Report) Outcome() string {
 	}
 	switch r.Status {
 	case ExitDiverged:
-		return fmt.Sprintf("Stopped: the residual grew three times in a row, from iteration %d on. %s", deref(r.DivergenceStart), r.Diagnosis)
+		return fmt.Sprintf("Stopped: the residual grew over three iterations, from iteration %d on. %s", deref(r.DivergenceStart), r.Diagnosis)
 	case ExitBudgetExceeded:
 		return fmt.Sprintf("Stopped: the budget is spent after %s: %s.", after, r.NotConverged)
 	}

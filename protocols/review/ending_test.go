@@ -60,7 +60,7 @@ func TestEndings(t *testing.T) {
 		"proved, a lost test":    {loop.ExitConverged, loop.ExactCertificate, judged(loop.Exact, func(v *loop.Verdict) { v.Lost = []string{"TestA"} }), "", done, loop.Doubted, "Done: every criterion is met", "git ward review D-1"},
 		"already true":           {loop.ExitConverged, loop.ExactCertificate, judged(loop.Exact, func(v *loop.Verdict) { v.Unchanged = true }), "", done, loop.AlreadyTrue, "Already true: every criterion is met on the project as it is", "git ward review D-1"},
 		"cancelled":              {loop.ExitCancelled, loop.InvariantViolation, none, "", failed, loop.Cancelled, "Cancelled after 1 iteration: so it was.", "git ward directive edit D-1"},
-		"diverged":               {loop.ExitDiverged, loop.SilentDivergence, none, "", failed, loop.Grew, "Stopped: the residual grew three times", "git ward directive edit D-1"},
+		"diverged":               {loop.ExitDiverged, loop.SilentDivergence, none, "", failed, loop.Grew, "Stopped: the residual grew over three iterations", "git ward directive edit D-1"},
 		"diverged, tampered":     {loop.ExitDiverged, loop.SilentDivergence, tampered, "", failed, loop.Tampered, "Stopped after 1 iteration: the claim changed what the directive froze", "git ward directive edit D-1"},
 		"diverged, no tool":      {loop.ExitDiverged, loop.SilentDivergence, missing, "", failed, loop.NoTool, "Stopped after 1 iteration: what decides could not be run", "git ward uow fork D-1.1"},
 		"iterations":             {loop.ExitBudgetExceeded, loop.MaxIters, none, "", failed, loop.Iterations, "Stopped: the budget is spent after 1 iteration: ", "git ward directive edit D-1"},
