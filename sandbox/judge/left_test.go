@@ -203,7 +203,13 @@ func TestJudgeMissingInRecipe(t *testing.T) {
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("SKIPPED: make is not on this machine (scripts/setup --fence)")
 	}
-	for recipe, want := range map[string]string{"@cd . && no-such-tool --all": "no-such-tool", "@sh -c 'exit 127'": ""} {
+	for recipe, want := range map[string]string{
+		"@cd . && no-such-tool --all": "no-such-tool",
+		"@no-such-tool --all":         "no-such-tool", // make starts it without a shell
+		"@env no-such-tool":           "no-such-tool",
+		"@cat no-such-file":           "", // it is no program
+		"@sh -c 'exit 127'":           "",
+	} {
 		c := newCourt(t, makes)
 		c.write("Makefile", "TOOL = none\ncheck: first\n\t"+recipe+"\nfirst:\n\techo first\n")
 		c.pushMain()

@@ -20,9 +20,14 @@ type Missing struct {
 // maxTools bounds how many programs are asked after.
 const maxTools = 20
 
-// notFound matches how shells report a missing command, and Python a missing module.
+// notFound matches how shells report a missing command, and Python a missing module. noFile matches
+// how make and env, which start a command without a shell, report one: the words are also those of a
+// missing file, so they count only with the exit code of a missing command, which ended127 finds in what
+// make prints.
 var (
 	notFound = pattern.New(`(?m)(?:^|[ :])([A-Za-z0-9_][A-Za-z0-9_.+-]*): (?:command )?not found$`)
+	noFile   = pattern.New(`(?m)(?:^|[ :])['‘]?([A-Za-z0-9_][A-Za-z0-9_.+-]*)['’]?: No such file or directory$`)
+	ended127 = pattern.New(`(?m)Error 127$`)
 	noModule = pattern.New(`(?m)(?:^|/)(python[0-9.]*): No module named ([A-Za-z_][A-Za-z0-9_.]*)$`)
 )
 
@@ -38,7 +43,11 @@ func (t *trying) missing(ctx context.Context, runner Runner, tree string, runs [
 		if r.OK() || r.End != Exited {
 			continue
 		}
-		for _, m := range notFound.FindAllStringSubmatch(r.Tail, -1) {
+		names := notFound.FindAllStringSubmatch(r.Tail, -1)
+		if r.Exit == 127 || ended127.MatchString(r.Tail) {
+			names = append(names, noFile.FindAllStringSubmatch(r.Tail, -1)...)
+		}
+		for _, m := range names {
 			wanted = append(wanted, Missing{r.Command, m[1]})
 		}
 		for _, m := range noModule.FindAllStringSubmatch(r.Tail, -1) {
