@@ -126,6 +126,9 @@ echo '{"directive":"D-1","findings":[{"path":"D-1","rule":"'`+rule+`'","severity
 		if ends && !strings.Contains(strings.Join(diag.Hints(err), ""), "git ward try --script s.jsonl --again --with PACKAGE") {
 			t.Errorf("no remedy: %q", diag.Hints(err))
 		}
+		if ends && !strings.Contains(strings.Join(diag.Hints(err), ""), "npm ci && npm test") {
+			t.Errorf("no remedy for what no Debian package has: %q", diag.Hints(err))
+		}
 	}
 }
 

@@ -230,6 +230,34 @@ func (t *trial) anew() error {
 	return t.fit(lacks, fail)
 }
 
+// open says so where no directive waits for the agent or the host: what the next launch does would
+// look as if the agent had worked again.
+func (t *trial) open() error {
+	self, err := cli.Program("git-ward")
+	if err != nil {
+		return err
+	}
+	cmd := t.command(t.dir, self, "directive", "show", "--bare", t.bare(), "--json")
+	cmd.Stderr = cli.Raw(t.env.Stderr)
+	out, err := cmd.Output()
+	if err != nil {
+		return t.ended(err)
+	}
+	for lines := json.NewDecoder(bytes.NewReader(out)); lines.More(); {
+		var d struct {
+			WaitsFor string `json:"waits_for"`
+		}
+		if err := lines.Decode(&d); err != nil {
+			return fmt.Errorf("git ward directive show --json: %w", err)
+		}
+		if d.WaitsFor == "agent" || d.WaitsFor == "host" {
+			return nil
+		}
+	}
+	t.say("no directive waits for the agent; git ward status in %s says what each waits for", diag.Word(t.work()))
+	return nil
+}
+
 // notFound is a shell's exit code for a missing program.
 const notFound = 127
 
@@ -238,7 +266,7 @@ func (t *trial) fit(lacks, fail bool) error {
 	switch {
 	case lacks:
 		return diag.Hint(errors.New("the image lacks a program that a criterion of the directive runs, so no agent was started"),
-			"%s --again --with PACKAGE, the Debian package that has it; with --again alone the agent works all the same", t.same(true))
+			"%s --again --with PACKAGE, the Debian package that has it; if no Debian package has it, the criterion has to install it, as `npm ci && npm test` does: git ward directive edit; with --again alone the agent works all the same", t.same(true))
 	case !fail:
 		return nil
 	}
@@ -327,6 +355,8 @@ func guess(dir string) checks {
 	switch {
 	case has("go.mod", ""):
 		return checks{"go test ./..."}
+	case manifest.Scripts["test"] != "" && has("package-lock.json", ""):
+		return checks{"npm ci && npm test"} // node_modules is in no commit
 	case manifest.Scripts["test"] != "":
 		return checks{"npm test"}
 	case has("Cargo.toml", ""):

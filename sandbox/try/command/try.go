@@ -234,6 +234,11 @@ func (t *trial) launch() error {
 	if t.unfenced {
 		args = append(args, "--unfenced")
 	}
+	if t.again {
+		if err := t.open(); err != nil {
+			return err
+		}
+	}
 	words := &steps{to: t.env.Stderr}
 	err := t.typed(t.dir, cli.Raw(t.env.Stdout), words, args...)
 	return cmp.Or(err, words.end())

@@ -159,6 +159,13 @@ func TestTryWithoutWork(t *testing.T) {
 	if strings.Contains(out, "directive new") {
 		t.Errorf("a second directive is pushed: %s", out)
 	}
+	const nothing = "no directive waits for the agent"
+	if strings.Contains(out, nothing) {
+		t.Errorf("one waited: %s", out)
+	}
+	if out, err = p.try("--again", "--unfenced", "--script", p.script); err != nil || !strings.Contains(out, nothing) {
+		t.Errorf("nothing is left to do: %v: %s", err, out)
+	}
 }
 
 // TestKilledTry: a try that is killed, and its launch with it, goes on as if it had not been.

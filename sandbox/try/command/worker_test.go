@@ -103,6 +103,16 @@ func TestGuess(t *testing.T) {
 			t.Errorf("%s %q: %q, want %q", tc[0], tc[1], got, tc[2])
 		}
 	}
+	// What npm installed beside a clone is not in its commits; npm ci installs it from the lockfile.
+	locked := t.TempDir()
+	for name, text := range map[string]string{"package.json": `{"scripts":{"test":"tape"}}`, "package-lock.json": "{}"} {
+		if err := os.WriteFile(filepath.Join(locked, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(guess(locked), ","); got != "npm ci && npm test" {
+		t.Errorf("a project with a lockfile: %q", got)
+	}
 	// A Python project's Makefile makes a virtual environment and runs pip, which has no network.
 	dir := t.TempDir()
 	for name, text := range map[string]string{"setup.py": "", "Makefile": "test: install\n"} {
