@@ -101,6 +101,11 @@ func newHome(o *view.Overview, l links, a ask, works func(name string) bool) (h 
 	}
 	from := min(len(sorted), (max(1, a.Page)-1)*maxLines)
 	to := min(len(sorted), from+maxLines)
+	for i, d := range sorted { // its card says what it waits for
+		if slices.ContainsFunc(h.Waiting, func(c card) bool { return c.Directive == d.Directive }) {
+			sorted[i].WaitsWords = ""
+		}
+	}
 	h.Groups = groups(sorted[from:to], lines, l, a)
 	h.Pages = a.pager(l, from, to, len(sorted))
 	return h, to < len(sorted)

@@ -38,3 +38,18 @@ func TestQueuedIsSaid(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// TestWaitsOnce: where a card says what a directive waits for, its line in the list does not say it
+// again, and one group of the list needs no list of groups.
+func TestWaitsOnce(t *testing.T) {
+	d := view.Line{Standing: review.Standing{Directive: "D-1", State: review.Unproved}, WaitsWords: "you, the budget is spent: git ward directive edit D-1"}
+	o := &view.Overview{Directives: []view.Line{d}, Waiting: []view.Waiting{{Kind: view.Unproved, For: uow.ForYou, Directive: "D-1", What: "the budget is spent"}}}
+	for asked, want := range map[ask]string{{}: "The budget is spent", {Search: "D-1"}: "the budget is spent"} {
+		data, _, err := Pages{}.home(o, asked)
+		if text := string(data); err != nil || !strings.Contains(text, want) || strings.Count(strings.ToLower(text), "the budget is spent") != 1 {
+			t.Errorf("%+v: it is not said once: %v\n%s", asked, err, text)
+		} else if strings.Contains(text, "Directives by state") {
+			t.Errorf("%+v: one group, and a list of groups\n%s", asked, text)
+		}
+	}
+}
