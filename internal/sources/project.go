@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/BurntSushi/toml"
 	"github.com/bmatcuk/doublestar/v4"
 
 	"git-ward/internal/pattern"
@@ -72,6 +73,8 @@ func Read(tree Tree, blobs Blobs) *Project {
 				p.python(dir, pyName.FindAllStringSubmatch(p.text(entry), -1))
 			case "setup.py":
 				p.python(dir, setupName.FindAllStringSubmatch(p.text(entry), -1))
+			case "Cargo.toml":
+				p.cargo(dir, p.text(entry))
 			case "package.json":
 				p.scripts(p.text(entry))
 			}
@@ -107,6 +110,23 @@ func (p *Project) python(dir string, names [][]string) {
 	for _, m := range names {
 		if module := path.Join(dir, strings.ReplaceAll(m[1], "-", "_")+".py"); p.tree[module] != "" {
 			p.add(dir, path.Base(module))
+		}
+	}
+}
+
+// cargo adds the files that a manifest declares as the roots of its crates.
+func (p *Project) cargo(dir, text string) {
+	type root struct{ Path string }
+	var manifest struct {
+		Lib root
+		Bin []root
+	}
+	if toml.Unmarshal([]byte(text), &manifest) != nil {
+		return
+	}
+	for _, r := range append(manifest.Bin, manifest.Lib) {
+		if name := path.Join(dir, r.Path); r.Path != "" && p.tree[name] != "" && !strings.ContainsAny(name, `*?[]{}\`) {
+			p.add(dir, r.Path)
 		}
 	}
 }

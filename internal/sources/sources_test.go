@@ -65,7 +65,7 @@ func TestIsWork(t *testing.T) {
 		"old/setup.py": "setup(\n    name='inflection',\n    py_modules=['inflection'],\n)\n", "old/inflection.py": "", "old/test_inflection.py": "",
 		"line/setup.py": "from setuptools import setup; setup(name=\"slug\", py_modules=[\"slug\"])\n", "line/slug.py": "",
 		"var/setup.py": "check = 'x'\nsetup(\n    name=check,\n    ext_modules=[Extension(name='ext')],\n)\n", "var/check.py": "", "var/ext.py": "",
-		"js/package.json": "{}", "js/lib/index.js": "", "js/data/cases.json": "", "rs/Cargo.toml": "", "c/Makefile": "", "vendor/x/go.mod": "", "tests/go.mod": "", "odd[1]/go.mod": "",
+		"js/package.json": "{}", "js/lib/index.js": "", "js/data/cases.json": "", "rs/Cargo.toml": "", "top/Cargo.toml": "[lib]\npath = \"lib.rs\"\n[[bin]]\nname = \"x\"\npath = \"../x.rs\"\n[[bin]]\nname = \"y\"\npath = \"none.rs\"\n", "top/lib.rs": "", "x.rs": "", "c/Makefile": "", "vendor/x/go.mod": "", "tests/go.mod": "", "odd[1]/go.mod": "",
 	}))
 	for name, want := range map[string]bool{
 		"go/a.go": true, "go/in/b.go": true, "a.go": false, "go/a.txt": false, "go/tools/x.go": false, "go/.x/a.go": false, "go/vendor/a.go": false,
@@ -73,7 +73,7 @@ func TestIsWork(t *testing.T) {
 		"py/calc/data.txt": false, "py/setup.py": false,
 		"old/inflection.py": true, "old/other.py": false, "line/slug.py": true, "var/check.py": false, "var/ext.py": false,
 		"js/index.js": true, "js/a.ts": true, "js/jest.config.js": false, "js/lib.js": false, "js/data/cases.js": false, "js/data/more.js": true, "js/node_modules/a/index.js": false,
-		"rs/src/lib.rs": true, "rs/build.rs": false, "c/a.c": true, "c/a.h": false, "c/Makefile": false, "vendor/x/a.go": false, "tests/a.go": false, "odd[1]/a.go": false,
+		"rs/src/lib.rs": true, "rs/build.rs": false, "top/lib.rs": true, "top/other.rs": false, "top/none.rs": false, "x.rs": true, "c/a.c": true, "c/a.h": false, "c/Makefile": false, "vendor/x/a.go": false, "tests/a.go": false, "odd[1]/a.go": false,
 	} {
 		if p.IsWork(name) != want {
 			t.Errorf("%s: %v", name, !want)

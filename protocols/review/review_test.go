@@ -233,7 +233,7 @@ func TestText(t *testing.T) {
 	})
 	r.Word.Cache = "go of main's 0; the claim has another go.mod"
 	above, below := joined(r.Above()), joined(r.Below())
-	gittest.InOrder(t, above, "D-1 make \\x1b[2Jit: ", "\nlook first\n", "not work, so left out of the deciding run: GNUmakefile (added)\n", "names that very path, without a pattern", "restored for the verdict: a_test.go", "judged without a fence\n",
+	gittest.InOrder(t, above, "D-1 make \\x1b[2Jit: ", "\nlook first\n", "not work, so left out of the deciding run: GNUmakefile (added)\n", "only by that very path, without a pattern", "restored for the verdict: a_test.go", "judged without a fence\n",
 		"instructs coding agents: CLAUDE.md\n", "protected, because it runs code or steers tools: .github/x\n", "work by your word: ok.py\n", "dependencies from the cache: go of main's 0; the claim has another go.mod\n",
 		"criteria, as the host ran them", "not met  exit 7   it is (`true`)  criteria[0]", `| last\x1b[2J line`, "not run", "it looks good", "same process",
 		"D-1.1 claims "+diag.Short(commit)+"\n", "a.go |    2 ++ (new)")
@@ -256,6 +256,7 @@ func TestText(t *testing.T) {
 		"unjudged": {"git ward take D-1.1 (the project has moved on, so the host judges the merged tree first)", "git ward uow fork D-1.1 (the agent goes on from there)", "git ward drop D-1"},
 		"clash":    {"git ward uow fork D-1.1 (the agent merges the project)", "git ward drop D-1"},
 		"none":     {"git ward directive edit D-1", "git ward drop D-1"},
+		"waits":    {"git ward directive edit D-1 (raises a limit)", "git ward drop D-1"},
 		"left":     {"git ward directive edit D-1", "git ward include D-1 (takes in what was left out, for what is claimed next)", "git ward drop D-1"},
 	} {
 		offers := ready(func(r *Review) {
@@ -264,6 +265,8 @@ func TestText(t *testing.T) {
 				r.Merge = Merge{}
 			case "clash":
 				r.Merge = Merge{Conflicts: []diag.Untrusted{"x"}}
+			case "waits":
+				r.State, r.Next = Waiting, "git ward directive edit D-1 (raises a limit)"
 			case "none":
 				r.Word = verdict(loop.None)
 			case "left":

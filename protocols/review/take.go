@@ -130,6 +130,9 @@ func (r *Review) Offers() []string {
 	case Gone, Open:
 		return []string{}
 	case Waiting:
+		if strings.HasPrefix(r.Next, edit) {
+			return []string{r.Next, drop}
+		}
 		return []string{r.Next, edit, drop}
 	case Working:
 		return []string{"git ward uow show " + r.Unit, "git ward uow pause " + r.Unit}

@@ -66,8 +66,8 @@ func (r *Review) first(p *page) {
 	p.add(Title, "look first")
 	for i, l := range list {
 		p.add(l.Look, "  %s", l)
-		if last := i+1 == len(list) || list[i+1].What != leftOut; l.What == leftOut && last { // a reader whose directive names "test/**" needs to know why
-			p.add(Plain, "    (a test, and what a criterion names, is work only where - work: names that very path, without a pattern)")
+		if last := i+1 == len(list) || list[i+1].What != leftOut; l.What == leftOut && last { // also why a directive's "test/**" did not
+			p.add(Plain, "    (a line - work: makes it count; a test, and what a criterion names, only by that very path, without a pattern)")
 		}
 	}
 }
