@@ -68,8 +68,8 @@ func TestStandby(t *testing.T) {
 		trouble = &Trouble{Kind: Absent, Err: errors.New("404 not_found_error: model: one")}
 		turn("second")
 		c, trouble = &Conversation{Messages: c.Messages[:2]}, nil
-		turn("second") // within the pause
-		time.Sleep(2 * time.Minute) // of this bubble's clock: the pause is over
+		turn("second")              // within the pause
+		time.Sleep(2 * time.Minute) // of the clock of this bubble: the pause is over
 		c, trouble = &Conversation{Messages: c.Messages[:2]}, fmt.Errorf("6 times: %w", &Trouble{Kind: Broken, Err: ErrCut})
 		turn("second")
 		if len(told) != 3 || !strings.Contains(told[1], "404") || !strings.Contains(told[2], "6 times: "+ErrCut.Error()) {

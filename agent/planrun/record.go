@@ -48,14 +48,22 @@ func (r *Runner) controlled(ctx context.Context) error {
 	return err
 }
 
+// maxTree bounds a tree object that is read.
+const maxTree = 16 << 20
+
+// commitTree is the tree of a commit.
+func commitTree(commit string, batch *git.Batch) plan.Tree {
+	return plan.InCommit[git.Entry]{Files: &git.Files{Commit: commit, Batch: batch}}
+}
+
 // lintOf lints plans that run in trees. The registry and the machines are the control branch's
 // (CONF-1), at a commit or as given in the Runner; a person's branch without its own registry
 // uses the same.
 func (r *Runner) lintOf(batch *git.Batch, t trees, at string) (*plan.Linter, error) {
-	control := newCommitTree(cmp.Or(at, r.Control), batch)
-	work := newCommitTree(t.work, batch)
+	control := commitTree(cmp.Or(at, r.Control), batch)
+	work := commitTree(t.work, batch)
 	if t.record != "" {
-		return plan.NewRecordLinter(newCommitTree(t.record, batch), work, control), nil
+		return plan.NewRecordLinter(commitTree(t.record, batch), work, control), nil
 	}
 	kind, err := work.Kind(plan.RegistryPath)
 	if kind == plan.Missing && err == nil {

@@ -84,7 +84,7 @@ func registeredGone(pass *Pass, t *walk.Tip) error {
 	}
 	tree := &treeFiles{pass: pass, tree: t.Commit.Tree}
 	data, err := tree.ReadFile(plan.RegistryPath, plan.MaxRegistryBytes)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, plan.ErrTooLarge) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, diag.ErrTooLarge) {
 		return nil
 	}
 	if err != nil {

@@ -1,7 +1,6 @@
 package checks
 
 import (
-	"errors"
 	"io/fs"
 	"strings"
 
@@ -75,11 +74,7 @@ func (p *treeFiles) ReadFile(path string, limit int64) ([]byte, error) {
 		return nil, fs.ErrNotExist
 	}
 	data, err := p.pass.Repo.Regular(e, limit)
-	var large *git.TooLarge
-	switch {
-	case errors.As(err, &large):
-		return nil, plan.ErrTooLarge
-	case err == nil && data == nil && !e.IsRegular():
+	if err == nil && data == nil && !e.IsRegular() {
 		return nil, fs.ErrNotExist
 	}
 	return data, err

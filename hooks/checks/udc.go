@@ -175,7 +175,7 @@ func (j *udcTip) load(name string) *asm.Program {
 // read reads a file of the tip's tree; nil when there is none of that size.
 func (j *udcTip) read(path string, limit int64) []byte {
 	data, err := j.tree.ReadFile(path, limit)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, plan.ErrTooLarge) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, diag.ErrTooLarge) {
 		j.trouble = err
 	}
 	return data

@@ -1,6 +1,9 @@
 package diag
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // Cut shortens a text to at most size bytes, at a character boundary, and appends "..." if it
 // cut.
@@ -37,3 +40,7 @@ func wordAt(text string, end bool) (n int) {
 	}
 	return n
 }
+
+// ErrTooLarge is within each error of a reader for a file, an object or a note of more bytes than the
+// caller's limit, of which nothing is read.
+var ErrTooLarge = errors.New("it is too large")

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"git-ward/internal/diag"
 )
 
 // ErrMissing means that the repository does not have the object.
@@ -33,8 +35,8 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("%s %s has %d bytes, more than the limit of %d", e.Object.Kind, e.Object.ID, e.Object.Size, e.Limit)
 }
 
-// Oversize returns the object's size and the limit, in bytes.
-func (e *TooLarge) Oversize() (size, limit int64) { return e.Object.Size, e.Limit }
+// Is reports that it is a diag.ErrTooLarge.
+func (e *TooLarge) Is(target error) bool { return target == diag.ErrTooLarge }
 
 // Batch reads objects: one `git cat-file --batch-command` child answers for all
 // of a push. The child starts when it is first needed; refs, loose objects and a few

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"git-ward/internal/diag"
 )
 
 // Refs lists the refs below a prefix that ends in a slash: object ids by full name.
@@ -119,8 +121,8 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("it has %d bytes, more than the limit of %d", e.Size, e.Limit)
 }
 
-// Oversize is the file's size and the limit, in bytes.
-func (e *TooLarge) Oversize() (size, limit int64) { return e.Size, e.Limit }
+// Is reports that it is a diag.ErrTooLarge.
+func (e *TooLarge) Is(target error) bool { return target == diag.ErrTooLarge }
 
 func (s *Store) read(id plumbing.Hash, limit int64) ([]byte, error) {
 	blob, err := object.GetBlob(s.storage, id)

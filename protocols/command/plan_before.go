@@ -30,7 +30,7 @@ func (t *Tree) lintPlan(ctx context.Context, l *plan.Linter, path string) ([]dia
 	if err != nil || came == "" {
 		return found, err
 	}
-	l = t.linterIn(ctx, &commitFiles{git.Files{Commit: came, Batch: batch}})
+	l = t.linterIn(ctx, commitTree(came, batch))
 	return l.LintArrival(history{ctx, t.repo, batch}, came, path, false)
 }
 
@@ -57,7 +57,7 @@ func (t *Tree) lintPaper(ctx context.Context, batch *git.Batch, path, paper stri
 	if err != nil {
 		return nil, err
 	}
-	tree := func(commit string) *commitFiles { return &commitFiles{git.Files{Commit: commit, Batch: batch}} }
+	tree := func(commit string) plan.Tree { return commitTree(commit, batch) }
 	found, err = plan.NewRecordLinter(tree(came), tree(came+"^2"), tree(names.ControlRef())).Lint(paper)
 	for i := range found {
 		found[i].Path = record.Dir + "/" + found[i].Path
@@ -124,7 +124,7 @@ func (h history) Has(commit, path string) (bool, error) {
 
 // Tree implements plan.History.
 func (h history) Tree(commit string) (plan.Tree, error) {
-	return &commitFiles{git.Files{Commit: cmp.Or(commit, git.EmptyTree), Batch: h.batch}}, nil
+	return commitTree(cmp.Or(commit, git.EmptyTree), h.batch), nil
 }
 
 // Oldest implements plan.History.
@@ -141,23 +141,7 @@ func (h history) Oldest(text, commit, without string) (string, error) {
 	return ids[len(ids)-1], nil
 }
 
-// commitFiles is the tree of a commit, as plans are judged in it.
-type commitFiles struct{ git.Files }
-
-// Kind is the kind of what a path of the tree names.
-func (f *commitFiles) Kind(path string) (plan.Kind, error) {
-	if path == "." {
-		return plan.Folder, nil
-	}
-	e, ok, err := f.Entry(path)
-	return plan.KindOf(e, ok), err
-}
-
-// ReadFile reads a regular file of the tree.
-func (f *commitFiles) ReadFile(path string, limit int64) ([]byte, error) {
-	data, err := f.Files.ReadFile(path, limit)
-	if _, ok := errors.AsType[*git.TooLarge](err); ok {
-		return nil, plan.ErrTooLarge
-	}
-	return data, err
+// commitTree is the tree of a commit, as plans are judged in it.
+func commitTree(commit string, batch *git.Batch) plan.Tree {
+	return plan.InCommit[git.Entry]{Files: &git.Files{Commit: commit, Batch: batch}}
 }

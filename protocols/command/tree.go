@@ -78,7 +78,7 @@ func (t *Tree) ReadFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if info.Size() > limit {
-		return nil, fmt.Errorf("%s: %w", path, plan.ErrTooLarge)
+		return nil, fmt.Errorf("%s: %w", path, diag.ErrTooLarge)
 	}
 	return t.root.ReadFile(path)
 }

@@ -128,7 +128,7 @@ func (t planTree) ReadFile(path string, limit int64) ([]byte, error) {
 	case data == nil:
 		return nil, fs.ErrNotExist
 	case int64(len(data)) > limit:
-		return nil, plan.ErrTooLarge
+		return nil, diag.ErrTooLarge
 	}
 	return data, nil
 }

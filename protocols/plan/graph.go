@@ -79,7 +79,7 @@ func (l *Linter) node(path string) (*node, error) {
 		if kind, _ := l.sources.Kind(path); kind != Missing {
 			n.broken = "is a folder, a link or the like"
 		}
-	case errors.Is(err, ErrTooLarge):
+	case errors.Is(err, diag.ErrTooLarge):
 		n.broken = fmt.Sprintf("has more than %d bytes", MaxBytes)
 	case err != nil:
 		return nil, err

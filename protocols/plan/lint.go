@@ -44,10 +44,7 @@ const (
 )
 
 // KindOf is the kind of a tree's entry.
-func KindOf(e interface {
-	IsDir() bool
-	IsRegular() bool
-}, there bool) Kind {
+func KindOf(e TreeEntry, there bool) Kind {
 	switch {
 	case !there:
 		return Missing
@@ -59,16 +56,41 @@ func KindOf(e interface {
 	return Other
 }
 
-// ErrTooLarge is for a file over the limit of Tree.ReadFile.
-var ErrTooLarge = errors.New("the file is too large")
-
 // Tree is the tree that plans are judged in: of a commit, or a working tree.
 // Paths are relative to its top, with forward slashes. An error but for
-// fs.ErrNotExist and ErrTooLarge is trouble and ends the lint.
+// fs.ErrNotExist and diag.ErrTooLarge is trouble and ends the lint.
 type Tree interface {
 	Kind(path string) (Kind, error)
 	// ReadFile reads a regular file of at most limit bytes.
 	ReadFile(path string, limit int64) ([]byte, error)
+}
+
+// TreeEntry is an entry of a tree of git's.
+type TreeEntry interface {
+	IsDir() bool
+	IsRegular() bool
+}
+
+// InCommit is the tree of a commit, by what looks its entries up and reads its files.
+type InCommit[E TreeEntry] struct {
+	Files interface {
+		Entry(path string) (e E, ok bool, err error)
+		ReadFile(path string, limit int64) ([]byte, error)
+	}
+}
+
+// Kind implements Tree.
+func (t InCommit[E]) Kind(path string) (Kind, error) {
+	if path == "." {
+		return Folder, nil
+	}
+	e, ok, err := t.Files.Entry(path)
+	return KindOf(e, ok), err
+}
+
+// ReadFile implements Tree.
+func (t InCommit[E]) ReadFile(path string, limit int64) ([]byte, error) {
+	return t.Files.ReadFile(path, limit)
 }
 
 // Bounds of all plans that one Linter follows calls to.
@@ -144,7 +166,7 @@ func (l *Linter) Plan(path string) (*Plan, error) {
 func (l *Linter) Resolve(name string) (string, error) {
 	if l.lookup == nil {
 		data, err := l.sources.ReadFile(RegistryPath, MaxRegistryBytes)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrTooLarge) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, diag.ErrTooLarge) {
 			return "", err
 		}
 		l.registry, _ = ParseRegistry(data)

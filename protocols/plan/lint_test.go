@@ -37,7 +37,7 @@ func (m mapTree) ReadFile(path string, limit int64) ([]byte, error) {
 		return nil, fs.ErrNotExist
 	}
 	if int64(len(text)) > limit {
-		return nil, ErrTooLarge
+		return nil, diag.ErrTooLarge
 	}
 	return []byte(text), nil
 }

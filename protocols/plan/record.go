@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"git-ward/internal/diag"
 	"git-ward/protocols/record"
 )
 
@@ -56,7 +57,7 @@ type sources struct {
 func (s *sources) tree(path string) (Tree, error) {
 	if s.registered == nil {
 		data, err := s.control.ReadFile(RegistryPath, MaxRegistryBytes)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrTooLarge) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, diag.ErrTooLarge) {
 			return nil, err
 		}
 		registry, _ := ParseRegistry(data)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/state"
@@ -161,7 +162,7 @@ func (k *Known) Tip(name string) string { return k.units[name].tip }
 // Stop reports whether a revision has the stop file, of any size.
 func Stop(r state.Files, rev string) (bool, error) {
 	data, err := r.File(rev, loop.StopPath, 1<<20)
-	if _, ok := errors.AsType[state.Oversize](err); ok {
+	if errors.Is(err, diag.ErrTooLarge) {
 		return true, nil
 	}
 	return data != nil, err

@@ -21,7 +21,7 @@ package state
 type Files interface {
 	// File is the content of a file in a revision's tree (an object id or a full
 	// ref name; path with forward slashes), nil when there is none. A file of more
-	// than limit bytes is an error that is Oversize, and is not read.
+	// than limit bytes is a diag.ErrTooLarge, and is not read.
 	File(rev, path string, limit int64) ([]byte, error)
 }
 
@@ -37,12 +37,6 @@ type Reader interface {
 	// Parent is the id of a commit's first parent, "" for a root.
 	Parent(commit string) (string, error)
 	// Note is an object's note of a notes ref (git-notes(1)), nil when it has none.
-	// One of more than limit bytes is an error that is Oversize.
+	// One of more than limit bytes is a diag.ErrTooLarge.
 	Note(ref, object string, limit int64) ([]byte, error)
-}
-
-// Oversize is the error for a file above the reader's limit.
-type Oversize interface {
-	error
-	Oversize() (size, limit int64) // bytes
 }

@@ -301,10 +301,10 @@ func TestDocuments(t *testing.T) {
 		t.Error(m, err)
 	}
 	r.commit(main, map[string]string{comms.Path: strings.Repeat("x", comms.MaxBytes+1), uow.PolicyPath: strings.Repeat("#", uow.MaxPolicy+1)})
-	if _, err := ReadComms(r, main); !isOversize(err) {
+	if _, err := ReadComms(r, main); !errors.Is(err, diag.ErrTooLarge) {
 		t.Error(err)
 	}
-	if _, err := ReadMain(r, main, nil, loop.Base{}); !isOversize(err) {
+	if _, err := ReadMain(r, main, nil, loop.Base{}); !errors.Is(err, diag.ErrTooLarge) {
 		t.Error(err)
 	}
 }

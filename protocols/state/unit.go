@@ -110,15 +110,10 @@ func broken(commit string, err error) error {
 // recordFile is a record's bytes, nil when there is no file of a record's size.
 func recordFile(r Reader, commit string) ([]byte, error) {
 	data, err := r.File(commit, uow.File, uow.MaxRecord)
-	if isOversize(err) {
+	if errors.Is(err, diag.ErrTooLarge) {
 		return nil, nil
 	}
 	return data, err
-}
-
-func isOversize(err error) bool {
-	var large Oversize
-	return errors.As(err, &large)
 }
 
 // Last is a unit's newest record, nil when there is no such unit.

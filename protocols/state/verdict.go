@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"git-ward/internal/diag"
 	"git-ward/protocols/loop"
 	"git-ward/protocols/uow"
 )
@@ -15,7 +16,7 @@ const MaxNote = 8 << 20
 // VerdictsOn reads the host's verdicts on a commit, oldest first.
 func VerdictsOn(r Reader, commit string) ([]loop.Verdict, error) {
 	note, err := r.Note(loop.VerdictsRef, commit, MaxNote)
-	if isOversize(err) {
+	if errors.Is(err, diag.ErrTooLarge) {
 		return nil, nil
 	}
 	list, _ := loop.ParseVerdicts(note)
@@ -105,7 +106,7 @@ type NoteReader interface {
 type Noted struct {
 	Object   string
 	Verdicts []loop.Verdict // oldest first
-	Broken   error          // lines that are no verdicts, or a note that is Oversize
+	Broken   error          // lines that are no verdicts, or a note that is too large
 }
 
 // AllVerdicts reads every note of verdicts, with what is broken in it: for those
@@ -120,7 +121,7 @@ func AllVerdicts(r NoteReader) iter.Seq2[Noted, error] {
 		for _, object := range objects {
 			n := Noted{Object: object}
 			note, err := r.Note(loop.VerdictsRef, object, MaxNote)
-			if isOversize(err) {
+			if errors.Is(err, diag.ErrTooLarge) {
 				n.Broken, err = err, nil
 			} else if err == nil {
 				n.Verdicts, n.Broken = loop.ParseVerdicts(note)
