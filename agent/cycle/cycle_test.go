@@ -213,21 +213,35 @@ func TestCallsWithoutClaim(t *testing.T) {
 // it does not take, and the report names it; nothing of the unit's is there.
 func TestRefusedIsKept(t *testing.T) {
 	tier.First(t, "it pushes several times")
-	s := newSite(t, asked, 0)
-	const answer = `{"verdict":"refused","findings":[{"path":"key.pem","rule":"secret/key","severity":"error","message":"a key"}],"count":1}`
-	hook := filepath.Join(s.bare, "hooks", "pre-receive")
-	s.must(os.MkdirAll(filepath.Dir(hook), 0o755))
-	gittest.Program(s, hook, "#!/bin/sh\nwhile read -r old new ref; do\n\tif git rev-parse --verify --quiet $new:key.pem >/dev/null; then\n\t\techo '"+answer+"' >&2\n\t\texit 1\n\tfi\ndone\n")
-	s.solve = func(s *site, _ Brief, _ *Subagents) error {
-		return errors.Join(s.write("key.pem", "secret"), s.write("work", "done"))
-	}
-	how, r := s.ends()
-	if how != "EXIT_BLOCKED EVIDENCE_INCOMPLETE in COLLECT_ARTIFACTS" || r.Cause != loop.Refused {
-		t.Fatalf("%s, %s: %q", how, r.Cause, r.NextActions)
-	}
-	branch := s.git(s.bare, "", "for-each-ref", "--format=%(refname:short)", "refs/heads/rescue/")
-	if names := s.git(s.bare, "", "diff", "--name-only", "main", branch); names != "work" || !strings.Contains(r.NextActions[0], branch+" holds the rest of it, without key.pem") {
-		t.Errorf("%s has %s: %s", branch, names, r.NextActions[0])
+	for name, make := range map[string]func(s *site) error{
+		"a file": func(s *site) error { return s.write("key.pem", "secret") },
+		"a repository within": func(s *site) error {
+			s.git(s.work.Dir(), "", "init", "--quiet", "key.pem")
+			s.git(filepath.Join(s.work.Dir(), "key.pem"), "", "-c", "user.name=x", "-c", "user.email=x@localhost", "commit", "--quiet", "--allow-empty", "--message=x")
+			return nil
+		},
+	} {
+		s := newSite(t, asked, 0)
+		const answer = `{"verdict":"refused","findings":[{"path":"key.pem","rule":"secret/key","severity":"error","message":"a key"}],"count":1}`
+		hook := filepath.Join(s.bare, "hooks", "pre-receive")
+		s.must(os.MkdirAll(filepath.Dir(hook), 0o755))
+		gittest.Program(s, hook, "#!/bin/sh\nwhile read -r old new ref; do\n\tif git rev-parse --verify --quiet $new:key.pem >/dev/null; then\n\t\techo '"+answer+"' >&2\n\t\texit 1\n\tfi\ndone\n")
+		made := false
+		s.solve = func(s *site, _ Brief, _ *Subagents) error {
+			if made {
+				return nil
+			}
+			made = true
+			return errors.Join(make(s), s.write("work", "done"))
+		}
+		how, r := s.ends()
+		if how != "EXIT_BLOCKED EVIDENCE_INCOMPLETE in COLLECT_ARTIFACTS" || r.Cause != loop.Refused {
+			t.Fatalf("%s: %s, %s: %q", name, how, r.Cause, r.NextActions)
+		}
+		branch := s.git(s.bare, "", "for-each-ref", "--format=%(refname:short)", "refs/heads/rescue/")
+		if names := s.git(s.bare, "", "diff", "--name-only", "main", branch); names != "work" || !strings.Contains(r.NextActions[0], branch+" holds the rest of it, without key.pem") {
+			t.Errorf("%s: %s has %s: %s", name, branch, names, r.NextActions[0])
+		}
 	}
 }
 

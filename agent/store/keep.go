@@ -90,7 +90,8 @@ func (x index) leaveOut(ctx context.Context, from string, paths []string) error 
 	for _, path := range paths {
 		specs = append(specs, ":(top,literal)"+path)
 	}
-	if _, err := x.git(ctx, append([]string{"rm", "-r", "--cached", "--quiet", "--ignore-unmatch", "--"}, specs...)...); err != nil {
+	// -f: git takes a repository within for work that would be lost, which stays in the tree.
+	if _, err := x.git(ctx, append([]string{"rm", "-r", "-f", "--cached", "--quiet", "--ignore-unmatch", "--"}, specs...)...); err != nil {
 		return err
 	}
 	out, err := x.git(ctx, append([]string{"ls-tree", "-r", "-z", "--full-tree", from, "--"}, specs...)...)
