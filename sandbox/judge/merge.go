@@ -107,16 +107,25 @@ func (j *Judge) withMerged(ctx context.Context, c *verifier.Claim, work string) 
 	if err != nil || len(m.Conflicts) > 0 {
 		return err
 	}
-	var trees [3]map[string]string
+	batch := j.Repo.Batch(ctx)
+	defer batch.Close()
+	var trees [3]git.Files
 	for i, tree := range []string{work, m.Tree, c.Commit} {
-		if trees[i], err = verifier.Tree(ctx, j.Repo, tree, c.Bounds); err != nil {
-			return err
-		}
+		trees[i] = git.Files{Commit: tree, Batch: batch}
 	}
 	for _, seen := range c.Included {
-		now := trees[1][seen.Path]
-		if trees[0][seen.Path] == seen.Mode+" "+seen.Blob && trees[2][seen.Path] == now && now != "" {
-			mode, blob, _ := strings.Cut(now, " ")
+		var at [3]string // mode and blob, "" for none
+		for i := range trees {
+			e, ok, err := trees[i].Entry(seen.Path)
+			if err != nil {
+				return err
+			}
+			if ok && !e.IsDir() {
+				at[i] = fmt.Sprintf("%06o %s", e.Mode, e.ID)
+			}
+		}
+		if at[0] == seen.Mode+" "+seen.Blob && at[2] == at[1] && at[1] != "" {
+			mode, blob, _ := strings.Cut(at[1], " ")
 			c.Included = append(c.Included, verifier.Entry{Path: seen.Path, Mode: mode, Blob: blob})
 		}
 	}
