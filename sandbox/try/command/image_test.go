@@ -286,3 +286,10 @@ func TestSteps(t *testing.T) {
 		t.Errorf("%q, want %q", out.String(), want)
 	}
 }
+
+// TestChecksAreWords: commands in a sentence are a word each, so that none is read as a part of another.
+func TestChecksAreWords(t *testing.T) {
+	if said := (&checks{"a; b", "go test ./..."}).String(); said != "'a; b', 'go test ./...'" {
+		t.Error(said)
+	}
+}

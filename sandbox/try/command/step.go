@@ -132,7 +132,7 @@ func (t *trial) direct() error {
 	var pushed struct {
 		Directive string            `json:"directive"`
 		Findings  []diag.Diagnostic `json:"findings"`
-		NotMet    []string          `json:"not_met"`
+		NotMet    checks            `json:"not_met"`
 		Untried   string            `json:"untried"`
 	}
 	var out bytes.Buffer
@@ -152,7 +152,7 @@ func (t *trial) direct() error {
 		fmt.Fprintln(t.env.Stderr, diag.OneLine(pushed.Untried))
 	}
 	if len(pushed.NotMet) > 0 && !t.guessed { // of its own tests the end says it
-		t.say("not met yet, as it should be: %s", diag.Word(strings.Join(pushed.NotMet, "; ")))
+		t.say("not met yet, as it should be: %s", pushed.NotMet.String())
 	}
 	if t.guessed {
 		if err := atomicfile.Write(filepath.Join(t.dir, guessedFile), []byte(strings.Join(t.checks, "\n")), 0o644); err != nil {
@@ -274,7 +274,7 @@ func (t *trial) fit(lacks, fail bool) error {
 	if err != nil {
 		return err
 	}
-	return diag.Hint(fmt.Errorf("the project's own tests (%s) fail in the fence before any work, so no agent was started", diag.Word(t.checks.String())),
+	return diag.Hint(fmt.Errorf("the project's own tests (%s) fail in the fence before any work, so no agent was started", t.checks.String()),
 		"git ward verify --bare %s %s %s shows why; %s --again --with PACKAGE adds what they lack, or git ward directive edit %s takes a command that passes there; with --again alone the agent works all the same",
 		diag.Word(t.bare()), diag.Word(t.branch), d.Name(), t.same(true), d.Name())
 }
@@ -330,7 +330,14 @@ func (t *trial) interactive() bool {
 // checks are the values of a repeatable flag.
 type checks []string
 
-func (c *checks) String() string { return strings.Join(*c, "; ") }
+// String has each as a word of its own: a shell would read "; " between them as one command.
+func (c *checks) String() string {
+	var words []string
+	for _, command := range *c {
+		words = append(words, diag.Word(command))
+	}
+	return strings.Join(words, ", ")
+}
 
 // Set adds one command.
 func (c *checks) Set(command string) error {
