@@ -134,6 +134,9 @@ func (s *Store) Environ() []string {
 	if s.Settings != "" {
 		env = append(env, config.Var+"="+s.Settings)
 	}
+	if os.Getenv(boot.StdVar) != "" { // whatever a program's home is
+		env = append(env, "GOCACHE="+s.goCache())
+	}
 	// The proxies are the gateway's, which is the only way out in allow-list mode.
 	// Whose lease the worker has says on what it may speak.
 	for _, name := range []string{boot.LeaseVar, "TMPDIR", "USER", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"} {
@@ -151,6 +154,11 @@ func (s *Store) home() string { return filepath.Join(s.State, "home") }
 func (s *Store) writeHome() error {
 	if err := os.MkdirAll(s.home(), 0o755); err != nil {
 		return err
+	}
+	if std := os.Getenv(boot.StdVar); std != "" {
+		if err := linkStd(std, s.goCache()); err != nil {
+			return err
+		}
 	}
 	if err := process.WriteProfile(s.home(), os.Getenv("PATH")); err != nil {
 		return err

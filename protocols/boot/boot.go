@@ -33,6 +33,9 @@ const (
 	// LeaseVar is the directive whose lease the launcher's worker holds (MANY-1): the agent
 	// works on that alone, and the launcher delivers its messages to COMMS.md.
 	LeaseVar = "WARD_LEASE"
+	// StdVar names the directory with the compiled standard library of the container's Go, if
+	// there is one: entries of Go's cache, to read.
+	StdVar = "WARD_STD"
 )
 
 // AskVar is the number of the file descriptor, a stream socket that the process inherits, on

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/rs/zerolog"
+
 	"git-ward/internal/cli"
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
@@ -59,11 +61,26 @@ func buildImage(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
+	if !pod {
+		compileStd(ctx, env, engine, name)
+	}
 	if with != "" {
 		fmt.Fprintf(env.Stderr, "image: it has %s\n", o.Recipe.Has())
 	}
 	fmt.Fprintln(env.Stdout, name)
 	return nil
+}
+
+// compileStd compiles the standard library of the image's Go. Without it, each agent does.
+func compileStd(ctx context.Context, env *cli.Env, engine *podman.Engine, name string) {
+	id, err := engine.ImageID(ctx, name)
+	if err == nil {
+		said := func() { fmt.Fprintln(env.Stderr, "image: compiling the standard library of its Go, for all agents") }
+		err = fence.CompileStd(ctx, podmanOf(env), name, id, said, zerolog.Nop())
+	}
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(env.Stderr, "image: the standard library of its Go is not compiled, so each agent compiles it: %s\n", diag.Clean(err.Error()))
+	}
 }
 
 // addTo adds to a recipe what the image of a repository has.

@@ -16,6 +16,7 @@ import (
 	"git-ward/internal/scratch"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
+	"git-ward/sandbox/verifier/cache"
 )
 
 // Podman says where containers and sockets are made.
@@ -47,6 +48,9 @@ type Connection struct {
 	Image  string
 	GoRoot string // the host's Go toolchain; "" for none
 	inside string // path of ward-inside on the host
+
+	std    *cache.Store // of compiled standard libraries; nil: none
+	stdKey string       // in it, for the image
 }
 
 // OwnerOf is the owner's name of a repository's containers, stable across restarts of its
@@ -80,10 +84,16 @@ func Connect(ctx context.Context, owner string, at Podman, settings *config.Conf
 		swept <- err
 	}()
 	image, err := FindImage(ctx, engine, settings.Sandbox.Image)
+	var id string
+	if err == nil {
+		id, err = engine.ImageID(ctx, image)
+	}
 	if err = errors.Join(<-swept, err); err != nil {
 		return nil, errors.Join(err, engine.Close())
 	}
-	return &Connection{engine, image, <-goRoot, at.Inside}, nil
+	c := &Connection{Engine: engine, Image: image, GoRoot: <-goRoot, inside: at.Inside, std: at.std()}
+	c.stdKey = stdKey(id, c.GoRoot)
+	return c, nil
 }
 
 // imageName is the image of the settings, or the default one for "".

@@ -16,6 +16,7 @@ import (
 
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/podman"
+	"git-ward/sandbox/verifier/cache"
 )
 
 // FirewallChild is the hidden verb by which an ordinary user's launcher starts
@@ -36,10 +37,11 @@ type Fence struct {
 	Refused func([]netip.Addr)
 
 	image  string
-	inside string // the first program in every container
-	goRoot string // the host's Go toolchain; "" for none
-	prove  bool   // in every container, before anything else runs there
-	cover  string // an empty directory, to cover others with
+	inside string       // the first program in every container
+	goRoot string       // the host's Go toolchain; "" for none
+	prove  bool         // in every container, before anything else runs there
+	cover  string       // an empty directory, to cover others with
+	std    *cache.Entry // the compiled standard library of the image's Go; nil: none
 	log    zerolog.Logger
 }
 
@@ -53,19 +55,20 @@ func (c *Connection) New(scratch string, policy firewall.Policy, log zerolog.Log
 	if err := os.Chmod(cover, 0o555); err != nil {
 		return nil, errors.Join(err, os.Remove(cover))
 	}
-	f := &Fence{Engine: c.Engine, Policy: policy, image: c.Image, inside: c.inside, goRoot: c.GoRoot, cover: cover, log: log}
+	f := &Fence{Engine: c.Engine, Policy: policy, image: c.Image, inside: c.inside, goRoot: c.GoRoot, cover: cover, std: c.holdStd(), log: log}
 	// The default runtime's network is known to obey the rules. Another runtime may bypass
 	// them unnoticed.
 	f.prove = c.Engine.Runtime() != podman.DefaultRuntime
 	return f, nil
 }
 
-// Close removes the cover, if it is there still.
+// Close removes the cover, if it is there still, and lets go of the compiled standard library.
 func (f *Fence) Close() error {
-	if err := os.Remove(f.cover); !errors.Is(err, fs.ErrNotExist) {
-		return err
+	err := f.std.Close()
+	if removed := os.Remove(f.cover); !errors.Is(removed, fs.ErrNotExist) {
+		err = errors.Join(err, removed)
 	}
-	return nil
+	return err
 }
 
 // Prepared is a container whose network has its rules, and whose payload has not begun.

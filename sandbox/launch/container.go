@@ -215,6 +215,10 @@ func (w *worker) container(f *fence.Fence) *podman.Spec {
 		fence.ReadOnly(filepath.Dir(w.gateway), fence.InsideGatewayDir),
 		fence.ReadOnly(filepath.Dir(configCopy(w.launch.spec.State)), fence.InsideConfigDir),
 		state)
+	if m, ok := f.Std(); ok {
+		s.Mounts = append(s.Mounts, m)
+		s.Env[boot.StdVar] = m.Target
+	}
 	return s
 }
 

@@ -37,7 +37,7 @@ func (v *Verifier) ends(conn *fence.Connection, entry *cache.Entry, runner *veri
 		}
 		text, jsonErr := json.Marshal(spec)
 		runtime, _ := runner.Fence()
-		return fmt.Sprintf("%q", []string{program, runtime, image, toolchain(conn.GoRoot), dependencies, runner.Setup, fmt.Sprint(runner.Limits), string(text)}),
+		return fmt.Sprintf("%q", []string{program, runtime, image, fence.Toolchain(conn.GoRoot), dependencies, runner.Setup, fmt.Sprint(runner.Limits), string(text)}),
 			errors.Join(err, buildErr, jsonErr)
 	}}
 }

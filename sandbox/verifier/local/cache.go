@@ -78,7 +78,7 @@ func (v *Verifier) warm(ctx context.Context, conn *fence.Connection, claim *veri
 		return nil, nil, nil
 	}
 	store := cache.Store{Dir: filepath.Join(v.Bare, CachePath), Size: s.CacheSize}
-	key := locks.Key(conn.Image, toolchain(conn.GoRoot), strings.Join(s.CacheSources, " "))
+	key := locks.Key(conn.Image, fence.Toolchain(conn.GoRoot), strings.Join(s.CacheSources, " "))
 	e, err := store.Newest(key, main)
 	if err != nil || e != nil && e.Seal.Main == main {
 		return e, locks, err
@@ -113,15 +113,6 @@ func (c *caching) note(what, why string) {
 		c.failed = map[string]string{}
 	}
 	c.failed[what] = why
-}
-
-// toolchain names the Go toolchain that is bound into containers.
-func toolchain(goRoot string) string {
-	data, err := os.ReadFile(filepath.Join(goRoot, "VERSION"))
-	if err != nil {
-		return "none"
-	}
-	return string(data)
 }
 
 // fill runs the script that packs what main's lockfiles name, in a container of its own with a network as

@@ -124,7 +124,7 @@ func (v *Verifier) ready(ctx context.Context, conn *fence.Connection, entry *cac
 // refer to.
 func (v *Verifier) keyOf(conn *fence.Connection, f *fence.Fence, entry *cache.Entry, image string) string {
 	runner := v.containers(f, entry)
-	return fence.Key(&runner.Container, image, toolchain(conn.GoRoot), runner.Setup)
+	return fence.Key(&runner.Container, image, fence.Toolchain(conn.GoRoot), runner.Setup)
 }
 
 // used ends a verdict's use of r, and closes r if no other verdict will use it. Another verdict comes soon

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"git-ward/protocols/boot"
+)
+
+// TestLinkStd: the agent's Go reads the compiled standard library of its container, and what it writes,
+// overwrites or removes is its own; a cache that is there, and a library that is not, are no trouble.
+func TestLinkStd(t *testing.T) {
+	dir := t.TempDir()
+	std, cache := filepath.Join(dir, "std"), filepath.Join(dir, "home", ".cache", "go-build")
+	for name, text := range map[string]string{"ab/x-a": "an action", "trim.txt": "1"} {
+		path := filepath.Join(std, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o444); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := linkStd(std, cache); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(cache, "ab/x-a")); err != nil || string(data) != "an action" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if data, err := os.ReadFile(filepath.Join(cache, "trim.txt")); err != nil || len(data) < 10 {
+		t.Errorf("Go would remove old entries today: %q, %v", data, err)
+	}
+	for _, name := range []string{"ab/x-a", "trim.txt"} {
+		if err := os.Remove(filepath.Join(cache, name)); err != nil {
+			t.Error(err)
+		}
+		if err := os.WriteFile(filepath.Join(cache, name), []byte("other"), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := linkStd(std, cache); err != nil {
+		t.Error(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(cache, "ab/x-a")); err != nil || string(data) != "other" {
+		t.Errorf("a cache that was there is another: %q, %v", data, err)
+	}
+	if data, err := os.ReadFile(filepath.Join(std, "ab/x-a")); err != nil || string(data) != "an action" {
+		t.Errorf("the library is another: %q, %v", data, err)
+	}
+	if err := linkStd(filepath.Join(dir, "none"), filepath.Join(dir, "other")); err != nil {
+		t.Error("no library:", err)
+	}
+}
+
+// TestGoCacheOfStd: with the library, all programs of the agent have the cache with its links, whatever
+// their home is.
+func TestGoCacheOfStd(t *testing.T) {
+	s := &Store{Options: Options{State: "/state"}}
+	has := func() (found bool) {
+		for _, v := range s.Environ() {
+			found = found || v == "GOCACHE=/state/home/.cache/go-build"
+		}
+		return found
+	}
+	t.Setenv(boot.StdVar, "")
+	if has() {
+		t.Error("it has the variable without a library")
+	}
+	t.Setenv(boot.StdVar, "/std")
+	if !has() {
+		t.Error("it has no variable")
+	}
+}
