@@ -12,19 +12,27 @@ import (
 // goCache is the cache of the agent's Go.
 func (s *Store) goCache() string { return filepath.Join(s.home(), ".cache", "go-build") }
 
-// linkStd makes Go's cache from links to the files of another, which the agent can only read: what Go
-// writes is the agent's own. A cache that is there stays as it is. What of the other cannot be read is
-// left out, because Go compiles what it does not find.
+// linkStd gives Go's cache links to the files of another, which the agent can only read: what Go writes
+// is the agent's own. "" is none. What is in the cache stays, except links that lead nowhere: the disk
+// may have them from a container of another image, and Go takes them for files that it cannot write.
 func linkStd(std, cache string) error {
-	if _, err := os.Lstat(cache); !errors.Is(err, fs.ErrNotExist) {
+	err := filepath.WalkDir(cache, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type() == fs.ModeSymlink {
+			if _, gone := os.Stat(path); gone != nil {
+				return os.Remove(path)
+			}
+		}
+		return nil
+	})
+	if err != nil || std == "" {
 		return err
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return err
 	}
-	err := filepath.WalkDir(std, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(std, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil
+			return nil // Go compiles what it does not find
 		}
 		name, err := filepath.Rel(std, path)
 		switch {
@@ -35,7 +43,10 @@ func linkStd(std, cache string) error {
 		case name == trimmed:
 			return nil
 		}
-		return os.Symlink(path, filepath.Join(cache, name))
+		if err := os.Symlink(path, filepath.Join(cache, name)); !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		return nil
 	})
 	if err != nil {
 		return err

@@ -9,7 +9,8 @@ import (
 )
 
 // TestLinkStd: the agent's Go reads the compiled standard library of its container, and what it writes,
-// overwrites or removes is its own; a cache that is there, and a library that is not, are no trouble.
+// overwrites or removes is its own. A cache that is there stays, and a library that is not, or is gone, is
+// no trouble.
 func TestLinkStd(t *testing.T) {
 	dir := t.TempDir()
 	std, cache := filepath.Join(dir, "std"), filepath.Join(dir, "home", ".cache", "go-build")
@@ -47,6 +48,23 @@ func TestLinkStd(t *testing.T) {
 	}
 	if data, err := os.ReadFile(filepath.Join(std, "ab/x-a")); err != nil || string(data) != "an action" {
 		t.Errorf("the library is another: %q, %v", data, err)
+	}
+	for name, there := range map[string]bool{"ab/of-another-image": false, "ab/mine": true} {
+		target := filepath.Join(dir, "none")
+		if there {
+			target = filepath.Join(std, "ab/x-a")
+		}
+		if err := os.Symlink(target, filepath.Join(cache, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := linkStd("", cache); err != nil {
+		t.Error(err)
+	}
+	for name, want := range map[string]bool{"ab/x-a": true, "ab/mine": true, "ab/of-another-image": false} {
+		if _, err := os.Lstat(filepath.Join(cache, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	if err := linkStd(filepath.Join(dir, "none"), filepath.Join(dir, "other")); err != nil {
 		t.Error("no library:", err)

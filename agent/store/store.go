@@ -155,11 +155,7 @@ func (s *Store) writeHome() error {
 	if err := os.MkdirAll(s.home(), 0o755); err != nil {
 		return err
 	}
-	if std := os.Getenv(boot.StdVar); std != "" {
-		if err := linkStd(std, s.goCache()); err != nil {
-			return err
-		}
-	}
+	_ = linkStd(os.Getenv(boot.StdVar), s.goCache()) // Go compiles what is not there
 	if err := process.WriteProfile(s.home(), os.Getenv("PATH")); err != nil {
 		return err
 	}
