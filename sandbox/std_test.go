@@ -34,13 +34,16 @@ func TestStd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### "+id+": a test\n\nTest.\n\n- [ ] it was tested (`test -s compiled.txt`)\n- work: compiled.txt, from.txt, times.txt\n", 1))
+		p.Write("COMMS.md", strings.Replace(string(comms), "## Directives\n", "## Directives\n\n### "+id+": a test\n\nTest.\n\n- [ ] it was tested (`test -s compiled.txt && test ! -e /ward/std`)\n- work: compiled.txt, from.txt, times.txt\n", 1))
 		p.Write("work.sh", stdWork)
 		p.Git("add", "--all")
 		p.Git("commit", "--quiet", "--message", id)
 		p.Git("push", "--quiet", "origin", "main")
 		out := p.Run(p.Work, "git-ward", "launch", "--bare", p.Bare, "--once", "--model", "exec", "--state", filepath.Join(filepath.Dir(p.Bare), "state"))
 		p.Git("fetch", "--quiet")
+		if report := p.Git("show", "origin/main:COMMS.md"); !strings.Contains(report, " "+id+" EXIT_CONVERGED\n") {
+			t.Fatalf("no report, or a verdict read the library:\n%s\n%s", report, out)
+		}
 		for _, ref := range strings.Fields(p.Git("for-each-ref", "--format=%(refname)", "refs/remotes/origin/agent/*")) {
 			if strings.Contains(ref, id) {
 				t.Logf("%s: the test of a tiny module took, of user's and system's processor time, %s", id, p.Git("show", ref+":times.txt"))
