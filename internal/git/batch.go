@@ -53,8 +53,9 @@ type Batch struct {
 	fetched map[string]ready
 }
 
-// batchArgs are how it is started, by which its child is known (Unlock).
-var batchArgs = []string{"cat-file", "--batch-command", "-z"}
+// batchArgs are how it is started, by which its child is known (Unlock). Without --buffer, git
+// writes each answer in up to three parts, and each part by itself.
+var batchArgs = []string{"cat-file", "--batch-command", "--buffer", "-z"}
 
 // Batch makes a reader, which the caller must close.
 func (r *Repo) Batch(ctx context.Context) *Batch {
@@ -247,47 +248,41 @@ func (b *Batch) atHand(id string, limit int64) (Object, []byte, bool, error) {
 }
 
 // Prefetch reads many objects in one exchange, for the next Read or ReadNow of each, because
-// an exchange costs more than most objects do. The next Prefetch drops what nobody took. That
-// read also reports missing and oversize objects.
+// an exchange costs more than most objects do. The next Prefetch drops what nobody took. It only
+// saves exchanges: at an object above limit, or more than 16 MiB together, it ends the child, whose
+// answer is on its way already, and stops. Those reads report what is missing, oversize or damaged.
 func (b *Batch) Prefetch(ids []string, limit int64) error {
 	b.fetched = map[string]ready{}
-	if b.direct != nil {
+	if b.direct != nil && b.child == nil { // a child that runs answers for less than a look at files costs
 		ids = b.direct.others(ids)
 	}
-	const perExchange, atOnce = 256, 16 << 20 // requests stay below a pipe's size
-	var total int64
-	for len(ids) > 0 {
-		chunk := ids[:min(len(ids), perExchange)]
-		ids = ids[len(chunk):]
-		if err := b.send("info", chunk...); err != nil {
+	const perExchange = 256 // requests stay below a pipe's size
+	left := int64(16 << 20)
+	for chunk := range slices.Chunk(ids, perExchange) {
+		if err := b.send("contents", chunk...); err != nil {
 			return err
 		}
-		var want []string
 		for _, id := range chunk {
-			o, err := b.header(id)
+			o, data, err := b.receive(id, min(limit, left))
 			if errors.Is(err, ErrMissing) {
 				continue
 			}
 			if err != nil {
-				return err
+				return b.renew()
 			}
-			if total+o.Size <= atOnce && o.Size <= limit {
-				total += o.Size
-				want = append(want, id)
-			}
-		}
-		if err := b.send("contents", want...); err != nil {
-			return err
-		}
-		for _, id := range want {
-			o, data, err := b.receive(id, limit)
-			if err != nil {
-				return err
-			}
+			left -= o.Size
 			b.fetched[id] = ready{o, data}
 		}
 	}
 	return nil
+}
+
+// renew lets the next question start another child, unless there is nobody to ask any more.
+func (b *Batch) renew() error {
+	b.unbind()
+	b.child.cancel()
+	b.child, b.broken = nil, nil
+	return b.ctx.Err()
 }
 
 // Sizes visits existing objects with their sizes, many in one exchange.
@@ -347,6 +342,7 @@ func (b *Batch) send(verb string, names ...string) error {
 		}
 		requests.WriteString(verb + " " + name + "\x00") // a path may hold a line's end
 	}
+	requests.WriteString("flush\x00")
 	if err := b.start(); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"context"
 	"bytes"
 	"encoding/hex"
 	"errors"
@@ -278,5 +279,67 @@ func TestPrefetchByPath(t *testing.T) {
 	_, data, err := b.Read(name, maxPacked)
 	if err != nil || string(data) != mustOutput(t, r, "cat-file", "blob", name) || b.direct.packReads != 0 {
 		t.Errorf("%d bytes, %d reads more: %v", len(data), b.direct.packReads, err)
+	}
+}
+
+// TestPrefetchStops: what is too large, too much together or damaged ends a reading ahead. The rest is
+// read one by one, and so is that what was read before.
+func TestPrefetchStops(t *testing.T) {
+	r, ids := packedRepo(t)
+	for _, want := range []struct {
+		what  string
+		bytes int
+		limit int64
+		stays error
+	}{
+		{"too large", 3 << 20, 1 << 20, &TooLarge{}},
+		{"too much together", 17 << 20, 64 << 20, nil},
+		{"damaged", 1 << 10, 64 << 20, ErrDamaged},
+	} {
+		b := r.Batch(t.Context())
+		defer b.Close()
+		if err := b.start(); err != nil { // a child that runs is asked for all
+			t.Fatal(err)
+		}
+		odd, err := r.WriteObject("blob", bytes.Repeat([]byte(want.what), want.bytes/len(want.what)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.stays == ErrDamaged {
+			name := loosePath(r.Dir+"/objects", odd)
+			if err := errors.Join(os.Chmod(name, 0o600), os.Truncate(name, 20)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Prefetch([]string{ids[0], odd, ids[1]}, want.limit); err != nil || len(b.fetched) != 1 || b.child != nil {
+			t.Errorf("%s: %d at hand, child %v: %v", want.what, len(b.fetched), b.child != nil, err)
+		}
+		for _, id := range ids[:2] {
+			if _, data, err := b.Read(id, maxPacked); err != nil || len(data) == 0 {
+				t.Errorf("%s: %s: %v", want.what, id, err)
+			}
+		}
+		_, _, err = b.Read(odd, want.limit)
+		if large := (*TooLarge)(nil); !errors.Is(err, want.stays) && !(errors.As(want.stays, &large) && errors.As(err, &large)) {
+			t.Errorf("%s: %v", want.what, err)
+		}
+		if err := b.Prefetch(ids[:2], maxPacked); err != nil {
+			t.Errorf("%s: the next one: %v", want.what, err)
+		}
+	}
+}
+
+// TestPrefetchEnded: a reading ahead whose context has ended says so.
+func TestPrefetchEnded(t *testing.T) {
+	r, ids := packedRepo(t)
+	ctx, end := context.WithCancel(t.Context())
+	b := r.Batch(ctx)
+	defer b.Close()
+	if err := b.start(); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	if err := b.Prefetch(ids[:2], maxPacked); err == nil {
+		t.Error("read ahead after its end")
 	}
 }
