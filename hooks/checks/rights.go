@@ -148,7 +148,7 @@ func shares(pass *Pass, t *walk.Tip, ref string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, commit := range []string{pass.Repo.Main(history), after} {
+	for _, commit := range slices.Compact([]string{pass.Repo.Main(history), after}) {
 		if commit == git.Zero {
 			continue
 		}

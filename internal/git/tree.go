@@ -68,6 +68,7 @@ const idLen = 20 // bytes of a SHA-1 object id
 func ParseTree(data []byte) ([]Entry, error) {
 	entries := make([]Entry, 0, len(data)/36)
 	var form *FormError
+	last := ""
 	for len(data) > 0 {
 		e, rest, err := parseEntry(data)
 		if err != nil && !err.OneMeaning {
@@ -76,10 +77,11 @@ func ParseTree(data []byte) ([]Entry, error) {
 		if err != nil && (form == nil || form.Legacy) {
 			form = err
 		}
-		if n := len(entries); n > 0 && entries[n-1].SortKey() >= e.SortKey() {
-			return nil, broken("tree", "%q does not sort after %q, as git orders them", e.Name, entries[n-1].Name)
+		key := e.SortKey()
+		if key <= last {
+			return nil, broken("tree", "%q does not sort after %q, as git orders them", e.Name, entries[len(entries)-1].Name)
 		}
-		entries, data = append(entries, e), rest
+		entries, data, last = append(entries, e), rest, key
 	}
 	if name := twice(entries); name != "" {
 		return nil, broken("tree", "%q is there as a file and as a directory", name)
