@@ -80,9 +80,12 @@ type session struct {
 	stillJudging bool
 }
 
-// collectAt is the heap size in bytes from which garbage is collected normally. It is no
-// limit: the limits on input keep a hook below 256 MiB.
-const collectAt = 128 << 20
+// Most hooks end before a collection of garbage would pay: it is rare until the heap has collectAt
+// bytes. That is no limit: the limits on input keep a hook below 256 MiB.
+const (
+	collectAt = 128 << 20
+	rarely    = 400 // percent (debug.SetGCPercent)
+)
 
 // open reads what git gives a hook. Stop ends the children of the session.
 func open(ctx context.Context, call Call, stop context.CancelFunc) (*session, error) {
@@ -92,6 +95,7 @@ func open(ctx context.Context, call Call, stop context.CancelFunc) (*session, er
 		return nil, diag.Hint(err, "push to the repository instead; `git ward lint` runs the same checks in a clone")
 	}
 	s.repo = repo
+	debug.SetGCPercent(rarely)
 	debug.SetMemoryLimit(collectAt)
 	if s.updates, s.input, s.omitted, err = readUpdates(call.Stdin); err != nil {
 		return nil, err
