@@ -1,8 +1,8 @@
 package git
 
 import (
-	"context"
 	"bytes"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
