@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"git-ward/hooks/view/site"
@@ -29,6 +30,9 @@ func report(ctx context.Context, env *cli.Env) error {
 	}
 	if len(args) > 0 || dir == "" {
 		return env.Usage(reportUsage, "say where: --html DIR")
+	}
+	if env.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // a report's memory is small, and its garbage is much
 	}
 	ctx, done := git.Keep(ctx)
 	defer done()
