@@ -280,7 +280,8 @@ func (b *Batch) Prefetch(ids []string, limit int64) error {
 // renew lets the next question start another child, unless there is nobody to ask any more.
 func (b *Batch) renew() error {
 	b.unbind()
-	b.child.cancel()
+	_ = b.child.cmd.Process.Kill() // it may wait for someone to read the rest
+	_ = b.child.end()
 	b.child, b.broken = nil, nil
 	return b.ctx.Err()
 }

@@ -95,7 +95,6 @@ func (r *Repo) base() []string {
 		"GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_OPTIONAL_LOCKS=0",
-		"GIT_FLUSH=0", // rev-list would write each of its lines by itself
 	}
 	if tmp := os.Getenv("TMPDIR"); tmp != "" {
 		env = append(env, "TMPDIR="+tmp)
