@@ -23,7 +23,6 @@ func (b *unitBench) waiting() view.Waiting {
 	if err != nil {
 		b.T.Fatal(err)
 	}
-	defer s.Close()
 	o, err := s.Overview(b.T.Context())
 	if err != nil {
 		b.T.Fatal(err)

@@ -29,7 +29,6 @@ func Here(ctx context.Context, env *cli.Env) error {
 		}
 		return cli.ErrTable
 	}
-	defer l.Close()
 	if l.stale != "" {
 		fmt.Fprintf(env.Stdout, "warning: %s\n", l.stale)
 	}

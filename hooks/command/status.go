@@ -44,7 +44,6 @@ func status(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	defer l.Close()
 	if asJSON {
 		units, err := l.Units(ctx, l.Overview)
 		if err != nil {
@@ -89,7 +88,6 @@ func look(ctx context.Context, env *cli.Env, bare string, fetched bool) (*looked
 		l.stale = l.fetch(ctx, env, dir)
 	}
 	if l.Overview, err = source.Overview(ctx); err != nil {
-		source.Close()
 		return nil, err
 	}
 	return l, nil

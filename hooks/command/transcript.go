@@ -58,7 +58,6 @@ func transcripts(ctx context.Context, env *cli.Env, repo *git.Repo, unit uow.ID,
 	if err != nil {
 		return err
 	}
-	defer source.Close()
 	if !source.Bare() {
 		if err := source.Fetch(ctx, env.Dir, os.Environ(), view.RecordsOf(unit.Directive)); err != nil {
 			fmt.Fprintf(env.Stderr, "git-ward: warning: %s; this is what was fetched before\n", diag.Clean(err.Error()))

@@ -75,9 +75,6 @@ func Open(ctx context.Context, repo *git.Repo) (*Source, error) {
 	return s, nil
 }
 
-// Close does nothing: each read closes its own reader.
-func (s *Source) Close() {}
-
 // Hold freezes the source at the version that it reads next. A report describes one moment, and need
 // not compare the refs for each page. A held source may be used by one goroutine only.
 func (s *Source) Hold() { s.held = true }

@@ -31,7 +31,6 @@ func open(t *testing.T, dir string) *Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Close)
 	return s
 }
 

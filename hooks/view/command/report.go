@@ -40,7 +40,6 @@ func report(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	defer source.Close()
 	source.Hold()
 	return write(ctx, env, source, dir)
 }

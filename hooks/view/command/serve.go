@@ -86,7 +86,6 @@ func openShown(ctx context.Context, env *cli.Env, bare string) (serve.Site, erro
 	}
 	info, err := os.Stat(source.Dir())
 	if err != nil {
-		source.Close()
 		return nil, err
 	}
 	return &shown{site.Live(source), source, info}, nil
@@ -116,6 +115,3 @@ func (s *shown) Page(ctx context.Context, path string, query url.Values) ([]byte
 
 // Name is the repository's, without the directories above it.
 func (s *shown) Name() string { return s.source.Name() }
-
-// Close closes the repository.
-func (s *shown) Close() { s.source.Close() }

@@ -49,7 +49,6 @@ func watch(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	defer source.Close()
 	looker := terminal.NewLooker(source, name, interval)
 	if !source.Bare() {
 		looker.Fetch = func(ctx context.Context) error { return source.Fetch(ctx, env.Dir, os.Environ()) }

@@ -66,19 +66,16 @@ func newPages(ctx context.Context, open func(context.Context) (Site, error), say
 		queue: make(chan struct{}, waiters), kept: map[string][]byte{}}, nil
 }
 
-// stop ends what is being drawn, and closes the Site.
+// stop ends what is being drawn, and drops the Site.
 func (p *pages) stop() {
 	p.end()
-	p.close()
+	p.drop()
 }
 
-func (p *pages) close() {
+func (p *pages) drop() {
 	p.site.Lock()
 	defer p.site.Unlock()
-	if p.current != nil {
-		p.current.Close()
-		p.current = nil
-	}
+	p.current = nil
 }
 
 // version returns the Site's version, at most a second old; the error is errGone if it cannot be read.
@@ -111,7 +108,7 @@ func (p *pages) ask() (string, error) {
 	})
 	if err != nil {
 		p.say.line("gone", fmt.Sprintf("%s, and is asked for again: %v", unreadable, err))
-		p.close()
+		p.drop()
 		version, err = "", errGone
 	}
 	p.mu.Lock()

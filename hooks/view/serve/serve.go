@@ -23,7 +23,6 @@ type Site interface {
 	// Page returns a whole page of HTML. path is clean and begins with "/". The error is
 	// fs.ErrNotExist if there is no such page.
 	Page(ctx context.Context, path string, query url.Values) ([]byte, error)
-	Close()
 }
 
 // Config is what one server serves, and where.

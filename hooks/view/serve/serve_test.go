@@ -49,8 +49,6 @@ func (f *fake) Page(_ context.Context, path string, query url.Values) ([]byte, e
 	return fmt.Appendf(nil, "the page %s of %s", path, version), err
 }
 
-func (f *fake) Close() {}
-
 func (f *fake) Name() string { return "<b>project" }
 
 func (f *fake) set(version string, err error) {
