@@ -166,6 +166,9 @@ func TestHoldsAlready(t *testing.T) {
 	if out, err := p.Try(p.Work, nil, "", "git-ward", "take", "D-1"); err != nil || !strings.Contains(out, "D-1 was taken already") {
 		t.Errorf("%v: %s", err, out)
 	}
+	if out := p.Run(p.Work, "git-ward", "review", "D-2"); strings.Contains(out, "proved by nothing (commit ") {
+		t.Errorf("the project's own commit is the agent's word:\n%s", out)
+	}
 	for _, d := range []string{"D-2", "D-4"} {
 		if out, err := p.Try(p.Work, nil, "", "git-ward", "include", d); err != nil || !strings.Contains(out, d+" includes a claim that changes nothing: pushed") {
 			t.Fatalf("%v: %s", err, out)

@@ -160,7 +160,7 @@ func (c *comparer) look(of subject) (*work, error) {
 			return nil, err
 		}
 	}
-	if r.Said, err = c.said(p, r.Commit); err != nil {
+	if r.Said, err = c.said(p, r); err != nil {
 		return nil, err
 	}
 	r.Commands = r.Offers()
@@ -234,8 +234,8 @@ func (c *comparer) compare(w *work, p review.Position) (err error) {
 }
 
 // said collects the agent's last words: at the end of the claimed iteration, in its newest
-// report, and in the commit.
-func (c *comparer) said(p review.Position, commit string) ([]review.Said, error) {
+// report, and in the commit, unless the project has that too: then it is somebody else's.
+func (c *comparer) said(p review.Position, r *review.Review) ([]review.Said, error) {
 	list, err := c.lastWords(p)
 	if err != nil {
 		return nil, err
@@ -243,14 +243,14 @@ func (c *comparer) said(p review.Position, commit string) ([]review.Said, error)
 	if p.Report != nil && !p.Report.Dropped() {
 		list = append(list, review.Said{Where: p.Report.Name() + " " + string(p.Report.Status), Text: diag.Untrusted(p.Report.Said())})
 	}
-	if commit == "" {
+	if r.Commit == "" || r.Commit == r.Base {
 		return list, nil
 	}
-	message, err := c.message(commit)
+	message, err := c.message(r.Commit)
 	if err != nil {
 		return nil, err
 	}
-	return append(list, review.Said{Where: "commit " + diag.Short(commit), Text: diag.Untrusted(message)}), nil
+	return append(list, review.Said{Where: "commit " + diag.Short(r.Commit), Text: diag.Untrusted(message)}), nil
 }
 
 // lastWords are the worker's words at the end of the claimed iteration, from the record; none
