@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"git-ward/internal/atomicfile"
 )
 
 // goCache is the cache of the agent's Go.
@@ -51,8 +53,9 @@ func linkStd(std, cache string) error {
 	if err != nil {
 		return err
 	}
-	// Go removes what it has not used for days. It cannot mark a link as used, and looks once a day.
-	return os.WriteFile(filepath.Join(cache, trimmed), fmt.Appendf(nil, "%d\n", time.Now().Unix()), 0o644)
+	// Go removes what it has not used for days. It cannot mark a link as used, and looks once a day. An agent
+	// may have left a link or a pipe here, which is replaced and not followed.
+	return atomicfile.Write(filepath.Join(cache, trimmed), fmt.Appendf(nil, "%d\n", time.Now().Unix()), 0o644)
 }
 
 // trimmed is the file in which Go says when it last removed old entries.

@@ -3,6 +3,7 @@ package store
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"git-ward/protocols/boot"
@@ -68,6 +69,49 @@ func TestLinkStd(t *testing.T) {
 	}
 	if err := linkStd(filepath.Join(dir, "none"), filepath.Join(dir, "other")); err != nil {
 		t.Error("no library:", err)
+	}
+}
+
+// TestLinkStdOverOthers: what an agent left where the mark of the cache is, is replaced: neither a link's
+// target is written, nor does the next start wait for who reads a pipe.
+func TestLinkStdOverOthers(t *testing.T) {
+	dir := t.TempDir()
+	std, cache, other := filepath.Join(dir, "std"), filepath.Join(dir, "cache"), filepath.Join(dir, "other")
+	mark := filepath.Join(cache, trimmed)
+	for _, d := range []string{std, cache} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, leave := range map[string]func() error{
+		"a link": func() error { return os.Symlink(other, mark) },
+		"a pipe": func() error {
+			if err := syscall.Mkfifo(mark, 0o600); err != nil {
+				return err
+			}
+			reader, err := os.OpenFile(mark, os.O_RDWR, 0) // without one, the old code would wait for ever
+			t.Cleanup(func() { reader.Close() })
+			return err
+		},
+	} {
+		if err := os.WriteFile(other, []byte("mine"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := leave(); err != nil {
+			t.Fatal(err)
+		}
+		if err := linkStd(std, cache); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if data, err := os.ReadFile(other); err != nil || string(data) != "mine" {
+			t.Errorf("%s: another file is %q: %v", what, data, err)
+		}
+		if is, err := os.Lstat(mark); err != nil || !is.Mode().IsRegular() {
+			t.Errorf("%s: the mark is no file: %v, %v", what, is, err)
+		}
+		if err := os.Remove(mark); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
