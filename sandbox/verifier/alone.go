@@ -160,15 +160,13 @@ func of(tests map[int]bool, how broken.How) func(int) broken.How {
 
 // breakEach breaks single tests of those that came to their end where none was broken.
 func (c *controlling) breakEach(ctx context.Context, f *Facts, a *tried, ended map[int]bool) error {
-	ids := slices.Sorted(maps.Keys(ended))
-	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
-	if len(ids) > maxAlone {
+	ids := a.draw(ended)
+	if len(ended) > maxAlone {
 		if !a.Held { // of which nobody is told how many tests it has
-			if said := fmt.Sprintf("%s: %d of %d tests", a.Name, maxAlone, len(ids)); !slices.Contains(f.Sampled, said) {
+			if said := fmt.Sprintf("%s: %d of %d tests", a.Name, maxAlone, len(ended)); !slices.Contains(f.Sampled, said) {
 				f.Sampled = append(f.Sampled, said)
 			}
 		}
-		ids = ids[:maxAlone]
 	}
 	ignored, again := map[int]bool{}, true
 	for _, id := range ids {
@@ -177,6 +175,25 @@ func (c *controlling) breakEach(ctx context.Context, f *Facts, a *tried, ended m
 		}
 	}
 	return c.ignores(ctx, a, ignored)
+}
+
+// draw draws the tests of an attempt that are broken, at most maxAlone. A second draw begins with the
+// tests of the first: what one of them has shown is not lost by chance.
+func (a *tried) draw(ended map[int]bool) []int {
+	ids := slices.Sorted(maps.Keys(ended))
+	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+	slices.SortStableFunc(ids, func(x, y int) int {
+		switch had := slices.Contains(a.drawn, x); {
+		case had == slices.Contains(a.drawn, y):
+			return 0
+		case had:
+			return -1
+		}
+		return 1
+	})
+	ids = ids[:min(len(ids), maxAlone)]
+	a.drawn = ids
+	return ids
 }
 
 // breakOne breaks one of them. If the command holds, the test is ignored. If other tests fail as well,

@@ -126,3 +126,27 @@ func TestUnsteady(t *testing.T) {
 		most = max(most, strings.Count(string(data), "x"))
 	}
 }
+
+// TestDrawnAgain: the tests that a drained command is tried with are those that it was tried with before,
+// and others only where there is room.
+func TestDrawnAgain(t *testing.T) {
+	t.Parallel()
+	few, many := map[int]bool{}, map[int]bool{}
+	for id := range 50 {
+		few[id], many[id] = id < maxAlone/2, true
+	}
+	maps.DeleteFunc(few, func(_ int, is bool) bool { return !is })
+	for _, first := range []map[int]bool{few, many} {
+		a := &tried{}
+		before := a.draw(first)
+		after := a.draw(many)
+		if len(before) != min(len(first), maxAlone) || len(after) != maxAlone {
+			t.Errorf("%d and then %d tests", len(before), len(after))
+		}
+		for _, id := range before {
+			if !slices.Contains(after, id) {
+				t.Errorf("test %d of %v is not among %v", id, before, after)
+			}
+		}
+	}
+}

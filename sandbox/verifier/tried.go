@@ -22,6 +22,7 @@ type tried struct {
 	silenced bool         // some of those are there, and the command holds with them broken
 	unsure   bool         // what became of some is not known
 	varies   bool         // a test fails that holds where nobody looks at it
+	drawn    []int        // those that were broken one by one
 	any      bool         // a test holds with other values
 	untried  bool         // nobody saw it fail, and a program of the work's own decides it
 	silent   bool         // it fails where the work's programs end before they do anything
