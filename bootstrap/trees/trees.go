@@ -1,4 +1,4 @@
-// Package trees manages one work tree for each branch that an agent runs from:
+// Package trees manages one working tree for each branch that an agent runs from:
 // <state>/<branch>/<repository> (BOOT-1). It checks out, builds and validates a commit, and removes the tree
 // when the agent has left its branch (BOOT-3). Before that it pushes work that the remote lacks (BOOT-4).
 //
