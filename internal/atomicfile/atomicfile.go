@@ -28,20 +28,33 @@ func Shared(dir fs.FileMode) bool { return dir&fs.ModeSetgid != 0 && dir&0o020 !
 
 // WritePrivate is Write, but keeps the mode even in a directory that a group shares.
 func WritePrivate(path string, data []byte, mode fs.FileMode) error {
+	if err := replace(path, data, mode, (*os.File).Sync); err != nil {
+		return err
+	}
+	dir, _ := filepath.Split(path)
+	return SyncDir(dir)
+}
+
+// WriteVolatile is WritePrivate without waiting for the disk. A crash of the machine may leave any
+// content, so it is for files that mean nothing after that.
+func WriteVolatile(path string, data []byte, mode fs.FileMode) error {
+	return replace(path, data, mode, func(*os.File) error { return nil })
+}
+
+func replace(path string, data []byte, mode fs.FileMode, sync func(*os.File) error) error {
 	dir, name := filepath.Split(path)
 	f, err := os.CreateTemp(dir, "."+name+infix+"*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(mode), sync(f), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		os.Remove(f.Name())
-		return err
 	}
-	return SyncDir(dir)
+	return err
 }
 
 // Rewrite is WritePrivate with the mode of the existing file. The file must exist.

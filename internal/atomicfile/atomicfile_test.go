@@ -2,29 +2,35 @@ package atomicfile
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 )
 
 func TestWriteReplacesAndDoesNotFollow(t *testing.T) {
-	dir := t.TempDir()
-	target, path := filepath.Join(dir, "target"), filepath.Join(dir, "file")
-	if err := os.WriteFile(target, []byte("old"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, path); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(path, []byte("new"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if data, err := os.ReadFile(target); err != nil || string(data) != "old" {
-		t.Errorf("the link was followed: %q %v", data, err)
-	}
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v %v", info, err)
+	for name, write := range map[string]func(string, []byte, fs.FileMode) error{"durable": Write, "volatile": WriteVolatile} {
+		dir := t.TempDir()
+		target, path := filepath.Join(dir, "target"), filepath.Join(dir, "file")
+		if err := os.WriteFile(target, []byte("old"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, path); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(path, []byte("new"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := os.ReadFile(target); err != nil || string(data) != "old" {
+			t.Errorf("%s: the link was followed: %q %v", name, data, err)
+		}
+		info, err := os.Lstat(path)
+		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v %v", name, info, err)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+			t.Errorf("%s: a file is left: %v %v", name, entries, err)
+		}
 	}
 }
 

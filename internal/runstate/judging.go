@@ -63,7 +63,8 @@ func judgingPath(unit string) string {
 	return filepath.Join(judgingDir, unit+".json")
 }
 
-// Tell records a verdict's progress.
+// Tell records a verdict's progress. Its words are stale after seconds, so that nobody waits for the
+// disk, which would happen several times a second.
 func (j Judging) Tell(bare string) error {
 	path := judgingPath(j.Unit)
 	if path == "" {
@@ -72,7 +73,11 @@ func (j Judging) Tell(bare string) error {
 	if err := os.Mkdir(filepath.Join(bare, judgingDir), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return write(bare, path, j)
+	data, err := json.Marshal(j)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteVolatile(filepath.Join(bare, path), data, 0o644)
 }
 
 // NotJudging records that no verdict on a unit is running.
