@@ -55,3 +55,45 @@ func TestAlive(t *testing.T) {
 		t.Error(self, err)
 	}
 }
+
+// TestLeft: a push that is admitted or recorded between the reading of its file and the look at its
+// process has not ended without a record.
+func TestLeft(t *testing.T) {
+	repo := bare(t)
+	batch := repo.Batch(t.Context())
+	defer batch.Close()
+	self, err := Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := Process{self.PID, self.Start + 1, self.Boot}
+	entry := Entry{Record: &Record{Push: "20261201T072000.000000Z-1"}}
+	for name, c := range map[string]struct {
+		meanwhile func(p *Pending) error
+		left      bool
+	}{
+		"as it was": {func(*Pending) error { return nil }, true},
+		"admitted":  {func(p *Pending) error { return p.Admit(repo, batch, entry, self, "") }, false},
+		"recorded":  {func(p *Pending) error { return os.Remove(p.path) }, false},
+		"refused":   {func(p *Pending) error { return p.Reject() }, false},
+		"damaged":   {func(p *Pending) error { return os.WriteFile(p.path, nil, 0o600) }, true},
+	} {
+		now, err := Arrive(repo, batch, entry, ended)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		all, broken, err := LoadPending(repo)
+		if err != nil || len(all) != 1 || len(broken) > 0 {
+			t.Fatal(name, all, broken, err)
+		}
+		if err := c.meanwhile(now); err != nil {
+			t.Fatal(name, err)
+		}
+		if got := all[0].Left(repo, batch); got != c.left {
+			t.Errorf("%s: %v", name, got)
+		}
+		if err := os.RemoveAll(now.path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

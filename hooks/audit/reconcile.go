@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"git-ward/hooks/push"
@@ -60,6 +61,16 @@ func (p *Pending) Over(repo *git.Repo, batch *git.Batch) bool {
 		}
 		return true
 	})
+}
+
+// Left reports whether the push has ended without a record: it is over, and its file still says what it
+// said when it was read. A push may be admitted, or recorded, between that and the look at its process.
+func (p *Pending) Left(repo *git.Repo, batch *git.Batch) bool {
+	if !p.Over(repo, batch) {
+		return false
+	}
+	now, err := readPending(p.path)
+	return !errors.Is(err, fs.ErrNotExist) && (err != nil || now.State == p.State)
 }
 
 func (p *Pending) reconcile(ctx context.Context, repo *git.Repo, batch *git.Batch) error {

@@ -113,7 +113,7 @@ func (c *chainProof) pending(ctx context.Context) error {
 	}
 	left := len(unread)
 	for _, p := range all {
-		if p.Over(c.repo, c.objects.batch) {
+		if p.Left(c.repo, c.objects.batch) {
 			left++
 		}
 	}
