@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,9 +52,9 @@ func TestPushes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ unwanted, pushes string }{
 		"as ever": {"", "agent ward/record/D-1.1, ward/uow/D-1.1; agent ward/record/D-1.1, ward/uow/D-1.1, agent/D-1; " +
-			"agent ward/record/D-1.1, ward/uow/D-1.1; agent main"},
+			"agent ward/record/D-1.1, ward/uow/D-1.1"},
 		"no analysis": {"refinement-", "agent ward/record/D-1.1, ward/uow/D-1.1; agent ward/record/D-1.1, ward/uow/D-1.1, agent/D-1; " +
-			"agent ward/record/D-1.1, ward/uow/D-1.1; agent ward/uow/D-1.1; agent ward/record/D-1.1; agent main; agent ward/uow/D-1.1"},
+			"agent ward/record/D-1.1, ward/uow/D-1.1; agent ward/uow/D-1.1; agent ward/record/D-1.1; agent ward/uow/D-1.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -67,8 +68,14 @@ func TestPushes(t *testing.T) {
 			var accepted, refused []string
 			d.await("the audit of each push", func() bool { // post-receive writes it after the refs have moved
 				accepted, refused = d.pushes()
-				return len(accepted) > strings.Count(c.pushes, ";")
+				return len(accepted) > strings.Count(c.pushes, ";")+1
 			})
+			// The host reports the end as soon as it is there, beside what the agent still pushes.
+			if main := slices.Index(accepted, "agent main"); main < 3 {
+				t.Errorf("the report is push %d of %q", main, accepted)
+			} else {
+				accepted = slices.Delete(accepted, main, main+1)
+			}
 			if got := strings.Join(accepted, "; "); got != c.pushes || len(refused) > 0 {
 				t.Errorf("%s\nrefused: %q", strings.Join(accepted, "\n"), refused)
 			}
