@@ -161,11 +161,9 @@ func of(tests map[int]bool, how broken.How) func(int) broken.How {
 // breakEach breaks single tests of those that came to their end where none was broken.
 func (c *controlling) breakEach(ctx context.Context, f *Facts, a *tried, ended map[int]bool) error {
 	ids := a.draw(ended)
-	if len(ended) > maxAlone {
-		if !a.Held { // of which nobody is told how many tests it has
-			if said := fmt.Sprintf("%s: %d of %d tests", a.Name, maxAlone, len(ended)); !slices.Contains(f.Sampled, said) {
-				f.Sampled = append(f.Sampled, said)
-			}
+	if len(ended) > maxAlone && !a.Held { // nobody is told how many tests a held-out command has
+		if said := fmt.Sprintf("%s: %d of %d tests", a.Name, maxAlone, len(ended)); !slices.Contains(f.Sampled, said) {
+			f.Sampled = append(f.Sampled, said)
 		}
 	}
 	ignored, again := map[int]bool{}, true
@@ -180,20 +178,12 @@ func (c *controlling) breakEach(ctx context.Context, f *Facts, a *tried, ended m
 // draw draws the tests of an attempt that are broken, at most maxAlone. A second draw begins with the
 // tests of the first: what one of them has shown is not lost by chance.
 func (a *tried) draw(ended map[int]bool) []int {
-	ids := slices.Sorted(maps.Keys(ended))
+	again := slices.DeleteFunc(slices.Clone(a.drawn), func(id int) bool { return !ended[id] })
+	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(ended)), func(id int) bool { return slices.Contains(again, id) })
 	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
-	slices.SortStableFunc(ids, func(x, y int) int {
-		switch had := slices.Contains(a.drawn, x); {
-		case had == slices.Contains(a.drawn, y):
-			return 0
-		case had:
-			return -1
-		}
-		return 1
-	})
-	ids = ids[:min(len(ids), maxAlone)]
-	a.drawn = ids
-	return ids
+	ids = append(again, ids...)
+	a.drawn = ids[:min(len(ids), maxAlone)]
+	return a.drawn
 }
 
 // breakOne breaks one of them. If the command holds, the test is ignored. If other tests fail as well,
