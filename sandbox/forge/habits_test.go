@@ -71,9 +71,7 @@ func TestHubHabits(t *testing.T) {
 func TestHubFilled(t *testing.T) {
 	tier.Full(t, "GitHub's description, and git's own server")
 	h := newHub(t)
-	filled := h.p.Issue("eve", "greet the user", body)
-	h.p.Label(filled, "ann", "ward", true)
-	h.once(0)
+	filled := h.labelled("greet the user")
 	text := strings.Repeat("/ward drop, at length. ", 1<<20/23)
 	for range 34 {
 		h.p.Say(filled, "eve", text)

@@ -26,9 +26,7 @@ func TestHalfApproved(t *testing.T) {
 	approved := func(meanwhile func(n, comment int64)) (n int64) {
 		t.Helper()
 		h.p.Give("bob", "write")
-		n = h.p.Issue("eve", "greet the user", body)
-		h.p.Label(n, "ann", "ward", true)
-		h.once(0)
+		n = h.labelled("greet the user")
 		line := approveLine.FindString(h.said(n))
 		comment := h.p.Say(n, "bob", line)
 		h.killedAt("forge/made")
@@ -76,9 +74,7 @@ func TestHalfApprovedOther(t *testing.T) {
 	h := newHub(t)
 	h.s.User("bob", "User")
 	h.p.Give("bob", "write")
-	n := h.p.Issue("eve", "greet the user", body)
-	h.p.Label(n, "ann", "ward", true)
-	h.once(0)
+	n := h.labelled("greet the user")
 	h.p.Rewrite(n, "In Welsh, too.\n\n"+body)
 	h.once(0)
 	lines := approveLine.FindAllString(h.said(n), -1)
@@ -101,9 +97,7 @@ func TestHalfApprovedOther(t *testing.T) {
 func TestOutOfSight(t *testing.T) {
 	tier.Full(t, "GitHub's description, and git's own server")
 	h := newHub(t)
-	n := h.p.Issue("eve", "greet the user", body)
-	h.p.Label(n, "ann", "ward", true)
-	h.once(0)
+	n := h.labelled("greet the user")
 	h.p.Say(n, "ann", approveLine.FindString(h.said(n)))
 	asked := 0 // first of who gave the label, then of who comments
 	asks := func(w http.ResponseWriter, r *http.Request) bool {
@@ -131,9 +125,7 @@ func TestOutOfSight(t *testing.T) {
 func TestAnotherInSight(t *testing.T) {
 	tier.Full(t, "GitHub's description, and git's own server")
 	h := newHub(t)
-	n := h.p.Issue("eve", "greet the user", body)
-	h.p.Label(n, "ann", "ward", true)
-	h.once(0)
+	n := h.labelled("greet the user")
 	h.p.Say(n, "ann", approveLine.FindString(h.said(n)))
 	before := h.at("refs/ward/forge/issue/1")
 	asked := 0
@@ -162,9 +154,7 @@ func TestAnotherInSight(t *testing.T) {
 func TestHalfApprovedOwing(t *testing.T) {
 	tier.Full(t, "GitHub's description, and git's own server")
 	h := newHub(t)
-	n := h.p.Issue("eve", "greet the user", body)
-	h.p.Label(n, "ann", "ward", true)
-	h.once(0)
+	n := h.labelled("greet the user")
 	comment := h.p.Say(n, "ann", approveLine.FindString(h.said(n)))
 	h.killedAt("forge/made")
 	h.p.Unsay(n, comment)

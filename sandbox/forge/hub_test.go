@@ -158,12 +158,19 @@ func (h *hub) request(directive string) (client.Request, string) {
 	return list[0], states[0].State
 }
 
-// proposed opens an issue of eve's, which ann gives the label, and has ann approve it.
-func (h *hub) proposed(title string) int64 {
+// labelled opens an issue of eve's, which ann gives the label, and has Ward propose it.
+func (h *hub) labelled(title string) int64 {
 	h.t.Helper()
 	n := h.p.Issue("eve", title, body)
 	h.p.Label(n, "ann", "ward", true)
 	h.once(0)
+	return n
+}
+
+// proposed is labelled, and has ann approve it.
+func (h *hub) proposed(title string) int64 {
+	h.t.Helper()
+	n := h.labelled(title)
 	line := approveLine.FindString(h.said(n))
 	h.p.Say(n, "eve", line)
 	h.p.ByApp(n, h.p.Say(n, "ann", line))
