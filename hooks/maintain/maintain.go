@@ -87,6 +87,7 @@ func Run(ctx context.Context, repo *git.Repo, o Options) (r Report, problem erro
 			return r, fmt.Errorf("another maintenance of this repository runs (%s): %w", lockPath, err)
 		}
 		defer lock.Close()
+		repo = repo.Holding(lock) // a git gc outlives a maintenance that was killed, and has the next one fail
 	}
 	batch := repo.Batch(ctx)
 	defer func() { batch.Close() }()

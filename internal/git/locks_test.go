@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"git-ward/internal/await"
+	"git-ward/internal/flock"
 )
 
 func TestLockedOut(t *testing.T) {
@@ -224,5 +225,35 @@ func TestUnlockBesideOthers(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), `removed ["HEAD.lock"], <nil>`) {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestHolding: a lock is held until the last child that inherited it has ended, though its holder
+// is gone.
+func TestHolding(t *testing.T) {
+	dir := t.TempDir()
+	lock, err := flock.Dir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := bare(t).Holding(lock)
+	child := repo.reader(t.Context(), "cat-file", "--batch")
+	stdin, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lock.Close() // as the kernel does for a process that was killed
+	if f, err := flock.Within(t.Context(), dir, flock.Exclusive, 0); !errors.Is(err, flock.ErrHeld) {
+		t.Errorf("%v, %v", f, err)
+	}
+	stdin.Close()
+	if err := child.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := flock.Within(t.Context(), dir, flock.Exclusive, 0); err != nil {
+		t.Error(err)
 	}
 }

@@ -41,6 +41,7 @@ type Repo struct {
 	index      string   // an index file of one's own
 	objects    string   // another repository's objects; see Apart
 	beside     string   // where objects are written; see WithObjectDir
+	held       *os.File // what every child has open; see Holding
 }
 
 // Open names a repository by its git directory; it does not look at it.
@@ -50,6 +51,14 @@ func Open(dir string) *Repo { return &Repo{Dir: dir} }
 func (r *Repo) WithIndex(path string) *Repo {
 	other := *r
 	other.index = path
+	return &other
+}
+
+// Holding is the same repository with children that inherit a lock of package flock: if the
+// caller is killed, the lock is free once the last git command that it started has ended.
+func (r *Repo) Holding(lock *os.File) *Repo {
+	other := *r
+	other.held = lock
 	return &other
 }
 
@@ -126,6 +135,9 @@ func (r *Repo) writer(ctx context.Context, args ...string) *Child {
 	}
 	c := child(ctx, r.Dir, env, args)
 	c.limits = r.Limits
+	if r.held != nil {
+		c.ExtraFiles = []*os.File{r.held}
+	}
 	return c
 }
 
@@ -152,9 +164,17 @@ func (r *Repo) output(ctx context.Context, stdin []byte, answer int, args ...str
 		return nil, err
 	}
 	if err := cmd.Wait(); err != nil && (answer == 0 || cmd.ProcessState.ExitCode() != answer) {
-		return nil, ChildError(ctx, args[0], err, errs.Bytes())
+		return nil, ChildError(ctx, subcommand(args), err, errs.Bytes())
 	}
 	return out.Bytes(), nil
+}
+
+// subcommand is git's of a command line, behind settings for it alone.
+func subcommand(args []string) string {
+	for len(args) > 2 && args[0] == "-c" {
+		args = args[2:]
+	}
+	return args[0]
 }
 
 // Exits runs a reading git command and returns true for exit 0 and false for exit 1; anything
