@@ -85,19 +85,16 @@ func (g *gitea) pulls() (list []pull) {
 	return list
 }
 
-// merge squashes a request as lead, once Gitea has found out whether that can be.
+// merge squashes a request as lead. Gitea looks in the background whether that can be, again and
+// again, and refuses meanwhile.
 func (g *gitea) merge(t *testing.T, number int64, head string) {
 	t.Helper()
-	g.mergeable(t, number)
-	g.call("POST", fmt.Sprintf("/pulls/%d/merge", number), map[string]any{"Do": "squash", "head_commit_id": head}, nil)
-}
-
-func (g *gitea) mergeable(t *testing.T, number int64) {
-	t.Helper()
-	await.True(t, "the forge to know that it can merge", func() bool {
-		var p struct{ Mergeable bool }
-		g.call("GET", fmt.Sprintf("/pulls/%d", number), nil, &p)
-		return p.Mergeable
+	await.True(t, "the forge to merge", func() bool {
+		err := g.lead.Try("POST", fmt.Sprintf("/repos/%s/pulls/%d/merge", g.name, number), map[string]any{"Do": "squash", "head_commit_id": head}, nil)
+		if err != nil && !strings.Contains(err.Error(), "try again later") {
+			t.Fatal(err)
+		}
+		return err == nil
 	})
 }
 

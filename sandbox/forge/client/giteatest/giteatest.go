@@ -116,7 +116,15 @@ func (u User) Give(project string, to User, right string) {
 // Do calls the API as the user; out may be nil.
 func (u User) Do(method, path string, body, out any) {
 	u.l.t.Helper()
-	u.l.call(method, path, func(r *http.Request) { r.Header.Set("Authorization", "token "+u.Token) }, body, out)
+	if err := u.Try(method, path, body, out); err != nil {
+		u.l.t.Fatal(err)
+	}
+}
+
+// Try is Do for a call that Gitea may refuse, for the time being.
+func (u User) Try(method, path string, body, out any) error {
+	u.l.t.Helper()
+	return u.l.call(method, path, func(r *http.Request) { r.Header.Set("Authorization", "token "+u.Token) }, body, out)
 }
 
 // Form sends a form of Gitea's pages as the user: what the API has no call for.
@@ -144,13 +152,16 @@ func (u User) Form(path string, form url.Values) {
 
 func (l *Lab) as(method, path string, who *url.Userinfo, body, out any) {
 	l.t.Helper()
-	l.call(method, path, func(r *http.Request) {
+	if err := l.call(method, path, func(r *http.Request) {
 		password, _ := who.Password()
 		r.SetBasicAuth(who.Username(), password)
-	}, body, out)
+	}, body, out); err != nil {
+		l.t.Fatal(err)
+	}
 }
 
-func (l *Lab) call(method, path string, auth func(*http.Request), body, out any) {
+// call returns what Gitea refuses with; anything else that goes wrong ends the test.
+func (l *Lab) call(method, path string, auth func(*http.Request), body, out any) error {
 	l.t.Helper()
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -169,7 +180,7 @@ func (l *Lab) call(method, path string, auth func(*http.Request), body, out any)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err == nil && answer.StatusCode > 299 {
-		err = fmt.Errorf("%d: %s", answer.StatusCode, text)
+		return fmt.Errorf("%s %s: %d: %s", method, path, answer.StatusCode, text)
 	}
 	if err == nil && out != nil {
 		err = json.Unmarshal(text, out)
@@ -177,4 +188,5 @@ func (l *Lab) call(method, path string, auth func(*http.Request), body, out any)
 	if err != nil {
 		l.t.Fatalf("%s %s: %v", method, path, err)
 	}
+	return nil
 }
