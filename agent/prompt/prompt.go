@@ -1,14 +1,9 @@
-// Package prompt makes workers' prompts from one readable template, for models, programs and
-// Scouts.
+// Package prompt makes workers' prompts, for models, programs and Scouts.
 package prompt
 
 import (
-	_ "embed"
 	"strings"
-	"sync"
-	"text/template"
 
-	"git-ward/internal/diag"
 	"git-ward/protocols/comms"
 )
 
@@ -86,33 +81,4 @@ func (p *Prompt) Uncommitted() string {
 		return Uncommitted
 	}
 	return ""
-}
-
-//go:embed prompt.md.tmpl
-var text string
-
-var page = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("prompt").Funcs(template.FuncMap{
-		"trim":   func(s string) string { return strings.TrimSpace(s) },
-		"indent": func(s string) string { return strings.TrimRight(diag.Indent(s), "\n") },
-		// A note of several lines stays one list item.
-		"continued": func(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") },
-	}).Parse(text))
-})
-
-// shown is a Prompt for the template.
-type shown struct {
-	*Prompt
-	Model, Program bool
-}
-
-// Text is the prompt: all of a program's stdin, and the message that a model or Scout
-// gets behind "Continue.".
-func (p *Prompt) Text() string {
-	var b strings.Builder
-	view := shown{Prompt: p, Model: p.Kind == Model, Program: p.Kind == Program}
-	if err := page().Execute(&b, view); err != nil {
-		panic(err) // the template only uses what a Prompt has
-	}
-	return strings.TrimRight(b.String(), "\n") + "\n"
 }
