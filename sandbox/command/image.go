@@ -75,7 +75,7 @@ func buildImage(ctx context.Context, env *cli.Env) error {
 func compileStd(ctx context.Context, env *cli.Env, engine *podman.Engine, name string) {
 	id, err := engine.ImageID(ctx, name)
 	if err == nil {
-		said := func() { fmt.Fprintln(env.Stderr, "image: compiling the standard library of its Go, for all agents") }
+		said := func(what string) { fmt.Fprintln(env.Stderr, "image: "+what) }
 		err = fence.CompileStd(ctx, podmanOf(env), name, id, said, zerolog.Nop())
 	}
 	if err != nil && ctx.Err() == nil {

@@ -17,6 +17,7 @@ import (
 
 	"git-ward/internal/config"
 	"git-ward/internal/diag"
+	"git-ward/internal/flock"
 	"git-ward/sandbox/firewall"
 	"git-ward/sandbox/image"
 	"git-ward/sandbox/podman"
@@ -74,11 +75,21 @@ tar -C /bot/pack -cf - . >&3
 
 // CompileStd compiles the standard library's part of the Go in an image for agents' containers, unless
 // that is done. It does so in a container of that image without a network and without any repository, so
-// that what all agents read is made by nobody's work. said is told when it begins.
-func CompileStd(ctx context.Context, at Podman, name, imageID string, said func(), log zerolog.Logger) error {
+// that what all agents read is made by nobody's work. said is told what begins: that, or waiting for
+// another process that does it.
+func CompileStd(ctx context.Context, at Podman, name, imageID string, said func(string), log zerolog.Logger) error {
+	err := compileStd(ctx, at, name, imageID, 0, said, log)
+	if errors.Is(err, flock.ErrHeld) {
+		said("another build compiles the standard library of a Go, and this one waits for it")
+		err = compileStd(ctx, at, name, imageID, stdTime, said, log)
+	}
+	return err
+}
+
+func compileStd(ctx context.Context, at Podman, name, imageID string, patience time.Duration, said func(string), log zerolog.Logger) error {
 	key := stdKey(imageID, findGo())
-	return at.std().Fill(ctx, key, imageID, []cache.Kind{cache.Go}, stdTime, func(_ *cache.Entry, w io.Writer) (err error) {
-		said()
+	return at.std().Fill(ctx, key, imageID, []cache.Kind{cache.Go}, patience, func(_ *cache.Entry, w io.Writer) (err error) {
+		said("compiling the standard library of its Go, for all agents")
 		settings := config.Default()
 		settings.Sandbox.Image, settings.Sandbox.Programs = name, ""
 		conn, err := Connect(ctx, stdOwner, at, settings)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,7 +58,7 @@ func (o *Options) alone(ctx context.Context, store Store, name string, build fun
 	if err != nil {
 		return err
 	}
-	images, err := flock.Dir(where)
+	images, err := o.lock(ctx, where)
 	if err != nil {
 		return err
 	}
@@ -77,6 +78,18 @@ func (o *Options) alone(ctx context.Context, store Store, name string, build fun
 		scratch.Sweep(filepath.Dir(work.Path)) // another builder's; doctor reports leftovers
 	}()
 	return build(work)
+}
+
+// lock is the lock of a directory, once another build is done with it: patience is that of the person
+// who waits, and is told why.
+func (o *Options) lock(ctx context.Context, dir string) (*os.File, error) {
+	f, err := flock.Within(ctx, dir, flock.Exclusive, 0)
+	if !errors.Is(err, flock.ErrHeld) {
+		return f, err
+	}
+	f.Close()
+	o.say("another build is at work in %s, and this one waits for it", diag.Word(dir))
+	return flock.Within(ctx, dir, flock.Exclusive, math.MaxInt64)
 }
 
 // Build makes the image if it does not exist, and returns its name. If another build is
@@ -135,7 +148,7 @@ const newArchive = ".new-"
 // cached makes an archive if it is missing: one process at a time, under a temporary name that
 // is renamed when it is complete and synced.
 func (o *Options) cached(ctx context.Context, archive, dir string, lock *os.File) error {
-	cache, err := flock.Dir(o.Cache)
+	cache, err := o.lock(ctx, o.Cache)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package image_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"git-ward/internal/diag"
+	"git-ward/internal/flock"
 	"git-ward/internal/gittest"
 	"git-ward/internal/tier"
 	"git-ward/sandbox/image"
@@ -92,6 +94,38 @@ func TestOnce(t *testing.T) {
 	if _, err := image.Build(t.Context(), have{err: gone}, o); !errors.Is(err, gone) {
 		t.Error(err)
 	}
+}
+
+// releases is the progress of a build that waits: once it says so, the other one has ended.
+type releases struct {
+	said  *bytes.Buffer
+	other *os.File
+}
+
+func (r releases) Write(line []byte) (int, error) {
+	r.other.Close()
+	return r.said.Write(line)
+}
+
+// TestWaits: whoever waits for another build is told so, and may stop waiting.
+func TestWaits(t *testing.T) {
+	dir := t.TempDir()
+	other, err := flock.Dir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := image.Options{Recipe: image.Recipe{From: "base"}, Force: true}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := image.Build(ctx, have{dir: dir}, o); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	var said bytes.Buffer
+	o.Progress = releases{&said, other}
+	if _, err := image.Build(t.Context(), have{dir: dir}, o); err == nil || err.Error() != "an image on top of base: built" {
+		t.Error(err)
+	}
+	gittest.InOrder(t, said.String(), "another build is at work in "+dir)
 }
 
 // run is a store that runs the first command of a Containerfile in an image that has these programs
