@@ -44,6 +44,14 @@ const linger = 30 * time.Second
 
 func (*containers) where(string) string { return "podman" }
 
+// visible says first what a person mends first: without podman the rest does not matter.
+func (c *containers) visible(ctx context.Context) error {
+	if err := podman.Installed(); err != nil {
+		return err
+	}
+	return c.fenced.visible(ctx)
+}
+
 // open connects to podman, which takes as long as everything else before the first container,
 // and runs concurrently with it.
 func (c *containers) open(ctx context.Context) (end func() error, err error) {

@@ -48,6 +48,12 @@ func startService(ctx context.Context, o *Options, m *machine, run string) (*ser
 	return s, nil
 }
 
+// Installed says why there is no podman to start.
+func Installed() error {
+	_, err := findPodman("")
+	return err
+}
+
 func findPodman(podman string) (string, error) {
 	path, err := exec.LookPath(cmp.Or(podman, "podman"))
 	if err != nil {
