@@ -89,7 +89,7 @@ func (s *server) tree(files map[string]git.Entry) string {
 	for name, below := range folders {
 		entries = append(entries, git.Entry{Mode: git.ModeDir, Name: name, ID: s.tree(below)})
 	}
-	slices.SortFunc(entries, func(a, b git.Entry) int { return strings.Compare(a.SortKey(), b.SortKey()) })
+	slices.SortFunc(entries, git.Entry.Compare)
 	data, err := git.FormatTree(entries)
 	s.must(err)
 	return s.write("tree", data)

@@ -82,7 +82,7 @@ func (w *Walker) differing(p pair) (subtrees []pair, blobs []string, err error) 
 	}
 	s := side{entries: old}
 	for _, e := range entries {
-		before, _ := s.seek(e.SortKey(), ignore)
+		before, _ := s.seek(e, ignore)
 		switch {
 		case before.ID == e.ID:
 		case e.IsDir():

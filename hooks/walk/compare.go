@@ -67,15 +67,15 @@ type side struct {
 	next    int
 }
 
-// seek returns the parent's entry with the key, skipping (and handing to gone)
+// seek returns the parent's entry of the same name and sort, skipping (and handing to gone)
 // the smaller ones.
-func (s *side) seek(k string, gone func(git.Entry) error) (e git.Entry, err error) {
+func (s *side) seek(of git.Entry, gone func(git.Entry) error) (e git.Entry, err error) {
 	for ; s.next < len(s.entries); s.next++ {
 		e := s.entries[s.next]
-		switch ek := e.SortKey(); {
-		case ek > k:
+		switch order := e.Compare(of); {
+		case order > 0:
 			return git.Entry{}, nil
-		case ek == k:
+		case order == 0:
 			s.next++
 			return e, nil
 		}
@@ -153,7 +153,7 @@ func (c *comparison) entry(dir string, e git.Entry, sides []side, gone func(git.
 		if i == 0 {
 			g = gone
 		}
-		p, err := sides[i].seek(e.SortKey(), g)
+		p, err := sides[i].seek(e, g)
 		if err != nil {
 			return 0, err
 		}

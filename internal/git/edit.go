@@ -83,7 +83,7 @@ func (b *Batch) edit(tree string, files map[string]Entry) (string, error) {
 	if len(entries) == 0 {
 		return "", nil
 	}
-	slices.SortFunc(entries, func(x, y Entry) int { return strings.Compare(x.SortKey(), y.SortKey()) })
+	slices.SortFunc(entries, Entry.Compare)
 	content, err := FormatTree(entries)
 	if err != nil {
 		return "", err

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -47,13 +48,22 @@ func (e Entry) IsDir() bool { return e.Mode == ModeDir }
 // IsRegular reports whether the entry is a regular file, executable or not.
 func (e Entry) IsRegular() bool { return e.Mode == ModeFile || e.Mode == ModeExec }
 
-// SortKey is what git orders a tree by: a directory sorts as if its name ended in
-// a slash, so a file and a directory of one name have different keys.
-func (e Entry) SortKey() string {
-	if e.IsDir() {
-		return e.Name + "/"
+// Compare orders entries as git does: a directory sorts as if its name ended in a slash, so a file
+// and a directory of one name differ.
+func (e Entry) Compare(other Entry) int {
+	n := min(len(e.Name), len(other.Name))
+	return cmp.Or(strings.Compare(e.Name[:n], other.Name[:n]), cmp.Compare(e.next(n), other.next(n)))
+}
+
+// next is the byte that stands for the entry behind the first n of its name.
+func (e Entry) next(n int) byte {
+	switch {
+	case n < len(e.Name):
+		return e.Name[n]
+	case e.IsDir():
+		return '/'
 	}
-	return e.Name
+	return 0
 }
 
 const idLen = 20 // bytes of a SHA-1 object id
@@ -67,21 +77,24 @@ const idLen = 20 // bytes of a SHA-1 object id
 // git checks it out.
 func ParseTree(data []byte) ([]Entry, error) {
 	entries := make([]Entry, 0, len(data)/36)
+	ids := make([]byte, 0, cap(entries)*2*idLen) // in hex; one string for all of them
 	var form *FormError
-	last := ""
-	for len(data) > 0 {
-		e, rest, err := parseEntry(data)
+	for text := string(data); text != ""; {
+		e, id, rest, err := parseEntry(text)
 		if err != nil && !err.OneMeaning {
 			return nil, err
 		}
 		if err != nil && (form == nil || form.Legacy) {
 			form = err
 		}
-		key := e.SortKey()
-		if key <= last {
-			return nil, broken("tree", "%q does not sort after %q, as git orders them", e.Name, entries[len(entries)-1].Name)
+		if n := len(entries); n > 0 && e.Compare(entries[n-1]) <= 0 {
+			return nil, broken("tree", "%q does not sort after %q, as git orders them", e.Name, entries[n-1].Name)
 		}
-		entries, data, last = append(entries, e), rest, key
+		entries, ids, text = append(entries, e), hex.AppendEncode(ids, []byte(id)), rest
+	}
+	all := string(ids)
+	for i := range entries {
+		entries[i].ID = all[i*2*idLen : (i+1)*2*idLen]
 	}
 	if name := twice(entries); name != "" {
 		return nil, broken("tree", "%q is there as a file and as a directory", name)
@@ -92,31 +105,30 @@ func ParseTree(data []byte) ([]Entry, error) {
 	return entries, nil
 }
 
-// parseEntry reads `<mode> <name>\0<id>` from the front of data.
-func parseEntry(data []byte) (e Entry, rest []byte, form *FormError) {
-	space := bytes.IndexByte(data[:min(len(data), 8)], ' ')
+// parseEntry reads `<mode> <name>\0<id>` from the front of a text.
+func parseEntry(text string) (e Entry, id, rest string, form *FormError) {
+	space := strings.IndexByte(text[:min(len(text), 8)], ' ')
 	if space < 0 {
-		return e, nil, broken("tree", "an entry without a mode")
+		return e, "", "", broken("tree", "an entry without a mode")
 	}
-	if e.Mode, form = parseMode(string(data[:space])); form != nil && !form.OneMeaning {
-		return e, nil, form
+	if e.Mode, form = parseMode(text[:space]); form != nil && !form.OneMeaning {
+		return e, "", "", form
 	}
-	data = data[space+1:]
-	nul := bytes.IndexByte(data, 0)
-	if nul < 0 || len(data) < nul+1+idLen {
-		return e, nil, broken("tree", "it is cut off")
+	name, text, whole := strings.Cut(text[space+1:], "\x00")
+	if !whole || len(text) < idLen {
+		return e, "", "", broken("tree", "it is cut off")
 	}
-	e.Name, e.ID = string(data[:nul]), hex.EncodeToString(data[nul+1:nul+1+idLen])
+	e.Name, id = name, text[:idLen]
 	switch {
 	case e.Name == "" || e.Name == "." || e.Name == ".." || strings.Contains(e.Name, "/"):
-		return e, nil, broken("tree", "%q is not the name of a file in a directory", e.Name)
-	case e.ID == Zero:
-		return e, nil, broken("tree", "%q has no object", e.Name)
+		return e, "", "", broken("tree", "%q is not the name of a file in a directory", e.Name)
+	case strings.Trim(id, "\x00") == "":
+		return e, "", "", broken("tree", "%q has no object", e.Name)
 	case strings.Contains(e.Name, `\`) && form == nil:
 		form = odd("tree", "%q holds a backslash, which is a path to some systems", e.Name)
 		form.Remedy = "rename it: git mv"
 	}
-	return e, data[nul+1+idLen:], form
+	return e, id, text[idLen:], form
 }
 
 // parseMode takes git's own spellings only.
@@ -154,9 +166,7 @@ func twice(entries []Entry) string {
 		if !e.IsDir() {
 			continue
 		}
-		if _, found := slices.BinarySearchFunc(entries, e.Name, func(o Entry, name string) int {
-			return strings.Compare(o.SortKey(), name)
-		}); found {
+		if _, found := slices.BinarySearchFunc(entries, Entry{Name: e.Name}, Entry.Compare); found {
 			return e.Name
 		}
 	}
