@@ -94,7 +94,7 @@ func failures(unit uow.ID, v *loop.Verdict) (list []Question) {
 		}
 	}
 	for _, o := range outcomes {
-		if o.Met && o.ExitCode == 0 {
+		if o.Passed() {
 			continue
 		}
 		lines := strings.Split(strings.TrimSpace(o.Tail), "\n")

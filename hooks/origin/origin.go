@@ -74,7 +74,7 @@ type Criterion struct {
 func verdictOf(v loop.Verdict) *Verdict {
 	w := &Verdict{v.Verdict, v.Commit, v.Unit, v.Reason, []Criterion{}}
 	for _, o := range v.Criteria {
-		w.Criteria = append(w.Criteria, Criterion{diag.Untrusted(o.Criterion), diag.Untrusted(o.Command), o.Met && o.Trouble == ""})
+		w.Criteria = append(w.Criteria, Criterion{diag.Untrusted(o.Criterion), diag.Untrusted(o.Command), o.Passed()})
 	}
 	return w
 }

@@ -75,7 +75,7 @@ func Of(v loop.Verdict) (*Statement, error) {
 		r.Configuration = append(r.Configuration, Resource{Name: "image", Annotations: map[string]string{"reference": v.Image}})
 	}
 	for _, c := range v.Criteria {
-		if c.Met && c.Trouble == "" {
+		if c.Passed() {
 			r.Passed = append(r.Passed, c.Criterion)
 		} else {
 			r.Failed = append(r.Failed, c.Criterion)

@@ -150,7 +150,7 @@ func (c *Certificate) checklist(f Findings) {
 		if c.Commit != "" {
 			for _, o := range f.Verdict.Criteria {
 				if o.Criterion == k.Text && o.Command == k.Command {
-					met := o.Met && o.Trouble == ""
+					met := o.Passed()
 					m.Met, m.Evidence = &met, VerdictsRef+":"+c.Commit
 				}
 			}

@@ -40,6 +40,9 @@ type Outcome struct {
 	Process string `json:"process,omitempty"`
 }
 
+// Passed reports whether the command met what it is for, and proves something by it.
+func (o Outcome) Passed() bool { return o.Met && o.ExitCode == 0 && o.Trouble == "" }
+
 // failed reports whether the command failed; false for nil, a command that did not have to run.
 func (o *Outcome) failed() bool { return o != nil && (!o.Met || o.ExitCode != 0) }
 
@@ -196,7 +199,7 @@ func (p Declaration) residual(t Trial) Residual {
 func (t Trial) met(c Criterion) bool {
 	for _, o := range t.Criteria {
 		if o.Criterion == c.Text && o.Command == c.Command {
-			return c.Command != "" && o.Met && o.ExitCode == 0 && o.Trouble == ""
+			return c.Command != "" && o.Passed()
 		}
 	}
 	return false
@@ -340,7 +343,7 @@ func (v Verdict) Sound() bool {
 	if v.Verdict == None {
 		return true
 	}
-	unmet := slices.ContainsFunc(v.Criteria, func(o Outcome) bool { return o.failed() || o.Trouble != "" })
+	unmet := slices.ContainsFunc(v.Criteria, func(o Outcome) bool { return !o.Passed() })
 	if !v.Agree || v.Trials < 1 || v.Suite.failed() || v.Validate.failed() {
 		return false
 	}

@@ -101,16 +101,13 @@ func Criteria(declared [][2]string, v *loop.Verdict) []Criterion {
 			list = append(list, judged(o, fmt.Sprintf("criteria[%d]", i)))
 		}
 	}
-	for name, o := range map[string]*loop.Outcome{"residual_run": v.ResidualRun} {
-		if o != nil {
-			list = append(list, judgedBeside(*o, name, "residual"))
+	for _, beside := range []struct {
+		outcome     *loop.Outcome
+		place, name string
+	}{{v.ResidualRun, "residual_run", "residual"}, {v.Suite, "suite", "[verify] suite"}, {v.Validate, "validate", "[bootstrap] validate"}} {
+		if beside.outcome != nil {
+			list = append(list, judgedBeside(*beside.outcome, beside.place, beside.name))
 		}
-	}
-	if v.Suite != nil {
-		list = append(list, judgedBeside(*v.Suite, "suite", "[verify] suite"))
-	}
-	if v.Validate != nil {
-		list = append(list, judgedBeside(*v.Validate, "validate", "[bootstrap] validate"))
 	}
 	return list
 }
@@ -127,7 +124,7 @@ func judged(o loop.Outcome, place string) Criterion {
 		c.ExitCode = &o.ExitCode
 	}
 	c.Control, c.Separate = loop.ControlWords(o.Control, o.Before), o.Process == loop.SeparateProcess
-	if o.Met && o.ExitCode == 0 && o.Trouble == "" {
+	if o.Passed() {
 		c.Result = "met"
 	} else {
 		c.Tail = diag.Untrusted(o.Tail)

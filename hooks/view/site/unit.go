@@ -110,7 +110,7 @@ func newVerdict(v loop.Verdict, counts bool) verdict {
 	}
 	for _, o := range v.Criteria[:min(len(v.Criteria), maxCriteria)] {
 		c := criterion{Result: "not met", Class: "bad", Text: diag.Untrusted(o.Criterion)}
-		if o.Met && o.ExitCode == 0 && o.Trouble == "" {
+		if o.Passed() {
 			c.Result, c.Class = "met", "good"
 		} else {
 			c.Tail = tail(o.Trouble, o.Tail)
