@@ -65,6 +65,36 @@ func Read(pid int) (p Info, ok bool) {
 	return parse(pid, data)
 }
 
+// program is what a process executes, told apart by where the kernel put it. executing: it is not yet
+// there as a whole, and has no environment.
+type program struct {
+	at        string
+	executing bool
+}
+
+// programOf returns the same for a thread of the kernel's, and for a process that has ended.
+func programOf(pid int) program {
+	code, texts := placed(pid)
+	return program{code + texts, code == "0" && tells()}
+}
+
+// tells reports whether the kernel says where a program is; gVisor's does not.
+var tells = sync.OnceValue(func() bool { code, _ := placed(self); return code != "0" })
+
+// placed is where a process's code begins, which an execve(2) sets last, and where its arguments and
+// its environment are (proc_pid_stat(5)).
+func placed(pid int) (code, texts string) {
+	if _, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
+		return "", ""
+	}
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	f := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(f) < 49 {
+		return "", ""
+	}
+	return f[23], strings.Join(f[45:49], " ")
+}
+
 // parse reads the fields behind the command's name, which may hold anything.
 func parse(pid int, stat []byte) (Info, bool) {
 	i := bytes.LastIndexByte(stat, ')')

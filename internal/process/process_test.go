@@ -269,10 +269,14 @@ func TestEndTaggedInExec(t *testing.T) {
 	if err := os.WriteFile(again, []byte("exec sh \"$0\"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	many := make([]string, 40_000) // of which the kernel makes a list, behind that of the arguments
+	for i := range many {
+		many[i] = fmt.Sprintf("A%d=", i)
+	}
 	for i := range 50 {
 		tag := fmt.Sprintf("PROCESS_TEST_EXEC=%s%d", dir, i)
 		cmd := exec.Command("sh", again) // for ever
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), tag}
+		cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), tag}, many[:i%2*len(many)]...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

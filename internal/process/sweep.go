@@ -174,25 +174,35 @@ func eachTagged(tag string, visit func(*os.Process)) (unknown int) {
 // it may yet: in the middle of an execve(2) there is none, for as long as others want the
 // processor. One that cannot be read is another user's, or its process is gone.
 func carries(pid int, tag string) (does, may bool) {
-	environ := func() []byte {
-		data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-		return data
+	data := environ(pid)
+	if len(data) == 0 {
+		before := programOf(pid)
+		if data = environ(pid); len(data) == 0 {
+			return false, before.executing || before != programOf(pid)
+		}
 	}
-	data := environ()
 	for entry := range bytes.SplitSeq(data, []byte{0}) {
 		if string(entry) == tag {
 			return true, false
 		}
 	}
-	return false, len(data) == 0 && (executing(pid) || len(environ()) > 0)
+	return false, false
 }
 
-// executing reports whether a process has a program, and no arguments yet. A thread of the
-// kernel's has none, nor has a process that has ended.
-func executing(pid int) bool {
-	if _, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil {
-		return false
+// environ is a process's environment. One call reads it from one program: behind it, another may have
+// taken the process over, and nothing follows.
+func environ(pid int) []byte {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return nil
 	}
-	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	return len(line) == 0
+	defer f.Close()
+	data := make([]byte, 4<<10)
+	for {
+		n, err := f.ReadAt(data, 0)
+		if n < len(data) || err != nil {
+			return data[:n]
+		}
+		data = make([]byte, 2*len(data))
+	}
 }
