@@ -17,7 +17,7 @@ import (
 	"git-ward/internal/token"
 )
 
-// postDeadline bounds the recording of a push, which waits for locks. It uses no settings:
+// postDeadline bounds the work of recording a push. It uses no settings:
 // pre-receive has decided everything.
 const postDeadline = 10 * time.Second
 
@@ -33,7 +33,9 @@ func PostReceive(ctx context.Context, call Call) error {
 		return err
 	}
 	defer s.close()
-	deadline := time.AfterFunc(postDeadline, stop)
+	work, done := within(ctx, time.Now(), postDeadline)
+	defer done()
+	unbound := context.AfterFunc(work, stop)
 	// The child that moves refs starts now, while everything else is read.
 	w, err := audit.NewWriter(ctx, s.repo, s.batch)
 	if err != nil {
@@ -50,7 +52,7 @@ func PostReceive(ctx context.Context, call Call) error {
 		fmt.Fprintf(call.Stdout, "ward: %s %s, push %d\n", diag.Clean(u.Ref), move(u), r.ID)
 	}
 	fmt.Fprintln(call.Stdout, "ward: the audit is in refs/notes/audit; git ward clone fetches it")
-	deadline.Stop() // it is for Ward's own work
+	unbound() // the deadline is for Ward's own work
 	return s.runChained(ctx, postReceive)
 }
 

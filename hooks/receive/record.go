@@ -63,7 +63,7 @@ const earlierTime = 2 * time.Second
 // recordEarlier records earlier pushes that ended without a record. What cannot be recorded
 // waits, and delays nobody.
 func (s *session) recordEarlier(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, earlierTime)
+	ctx, cancel := within(ctx, time.Now(), earlierTime)
 	defer cancel()
 	if _, err := audit.Reconcile(ctx, s.repo, s.batch); err != nil {
 		fmt.Fprintln(s.call.Stderr, "warning: an earlier push is not recorded yet; the host admin mends it with git ward fsck --repair")
@@ -101,14 +101,14 @@ func (s *session) fill(r *audit.Record, result *checks.Result) {
 	r.DurationMS = time.Since(s.start).Milliseconds()
 }
 
-// recordTime is how long making a refusal's record may take. What is not recorded
-// then is by the next push.
+// recordTime is how long a push works on a refusal's record. What is not recorded then is by the
+// next push.
 const recordTime = 3 * time.Second
 
 // recordRefusal records a refusal. The audit's refs are moved outside the quarantine, and the
 // record only names object ids, so nothing refers to what git is about to drop.
 func (s *session) recordRefusal(ctx context.Context, p *audit.Pending) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime) // the push's own may be spent
+	ctx, cancel := within(context.WithoutCancel(ctx), time.Now(), recordTime) // the push's own may be spent
 	defer cancel()
 	batch := s.ownBatch(ctx)
 	defer batch.Close()
@@ -123,7 +123,7 @@ func (s *session) recordRefusal(ctx context.Context, p *audit.Pending) error {
 // turnAway records a push that was not judged because its pusher or the settings are unknown,
 // and returns the cause.
 func (s *session) turnAway(ctx context.Context, who pusher, rule string, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	ctx, cancel := within(context.WithoutCancel(ctx), time.Now(), recordTime)
 	defer cancel()
 	r := s.newRecord("unknown", who)
 	r.Rules = []string{rule}
