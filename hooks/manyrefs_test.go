@@ -9,7 +9,7 @@ import (
 )
 
 // TestManyRefs: a push that makes, moves or deletes a thousand refs is judged and recorded as one
-// that moves a single ref is, with the agent's rights and with a person's, at once and by fifties.
+// that moves a single ref is, with the agent's rights and with a person's, at once and in four.
 func TestManyRefs(t *testing.T) {
 	tier.Full(t, "pushes of a thousand refs")
 	p := patient(t)
@@ -25,7 +25,7 @@ func TestManyRefs(t *testing.T) {
 		space string
 		push  func(...string) (string, error)
 	}{{"agent/", p.AgentPush}, {"", p.Push}} {
-		for _, step := range []int{1000, 50} {
+		for _, step := range []int{1000, 250} {
 			for _, from := range []string{"topic~1", "topic", ""} { // made, moved, deleted
 				before := recorded()
 				for first := 0; first < 1000; first += step {
